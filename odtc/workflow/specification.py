@@ -53,8 +53,7 @@ class ModelSpec:
 
     model: str = spec_field(
         "flowoct",
-        "Formulation or learner; see `odtc list models`. auto chooses by the size of the data. With --select in "
-        "rounds, several names between commas are tried and the best tree is kept.",
+        "Formulation or learner; see `odtc list models`. auto chooses by the size of the data.",
         metavar="NAME|auto",
         completes="models",
     )
