@@ -20,7 +20,7 @@ class PairCheck:
     """The checks of depth 2 of one certificate."""
 
     def __init__(self) -> None:
-        self._arrays: dict[int, tuple] = {}
+        self._tables: dict[int, tuple[pair_kernel.Tables, np.ndarray]] = {}
         self._answers: dict[int, np.ndarray | None] = {}
 
     def require(self, rows: Rows, members: np.ndarray, target: float) -> None:
@@ -43,16 +43,16 @@ class PairCheck:
             )
 
     def _by_loops(self, rows: Rows, members: np.ndarray, target: float) -> int:
-        if id(rows) not in self._arrays:
-            self._arrays[id(rows)] = pair_kernel.entries(rows), rows.columns.rank.max(axis=0, initial=-1) + 1
-        arrays, n_ranks = self._arrays[id(rows)]
+        if id(rows) not in self._tables:
+            self._tables[id(rows)] = pair_kernel.Tables.of(rows)
+        tables, row = self._tables[id(rows)]
         inside = np.zeros(len(rows.count), np.uint8)
         inside[members] = 1
-        place = pair_kernel.Place.before(arrays, n_ranks, members)
+        arrays = inside[row], int(rows.price), int(target), STEPS, *tables.arrays
         found = pair_kernel.PAUSED
         while found == pair_kernel.PAUSED:
             deadline.check()
-            found = pair_kernel.least_pair(*arrays, inside, int(rows.price), int(target), STEPS, *place.arrays)
+            found = pair_kernel.least_pair(*arrays)
         return found
 
 

@@ -28,12 +28,15 @@ ENTRY = re.compile(r"f?[0-9]{1,16}(,[0-9]{1,9},[0-9]{1,9},[0-9]{1,9},[0-9]{1,9})
 
 
 class State:
-    """An entry: the bound, whether leaves may have any number of rows, and int64 (points, 4): column, cut, states."""
+    """An entry: the bound, whether leaves may have any number of rows, and int64 (points, 4): column, cut, states;
+    `way`: column, side and rows of each cut that leads to it. States are checked in the order of their ways: of those
+    on one side of the cuts of a column, each has the rows of the one before (odtc.verification.pair_kernel)."""
 
-    __slots__ = ("free", "points", "target")
+    __slots__ = ("free", "points", "target", "way")
 
     def __init__(self, target: float, free: bool, points: np.ndarray):
         self.target, self.free, self.points = target, free, points
+        self.way: tuple[int, ...] = ()
 
 
 class IntervalBound:
@@ -74,8 +77,9 @@ class IntervalBound:
             height = self.depth - level
             below = self.levels[level + 1] if level + 1 < len(self.levels) else []
             sets: list = [None] * len(below)
-            held = list(zip(states, packed))
-            for at, (state, own) in enumerate(phases.over(held, f"checking states of level {level}")):
+            order = sorted(range(len(packed)), key=lambda at: states[at].way)
+            for at in phases.over(order, f"checking states of level {level}"):
+                state, own = states[at], packed[at]
                 self.check()
                 if own is None:
                     raise ValueError(f"nothing leads to entry {at + 1} of states[{level}]")
@@ -143,6 +147,7 @@ class IntervalBound:
                 if child is None:
                     continue
                 self._note(sets, sides[one] - 1, half, child)
+                child.way = child.way or (*state.way, column, one, int(half.sum()))
                 bounds = left if (one == 0) != turned else right
                 for kind in (0, 1) if child.free or rows.least == 1 else (1,):
                     bounds[kind, place] = max(bounds[kind, place], child.target)

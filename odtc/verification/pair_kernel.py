@@ -3,7 +3,10 @@
 For a first column f, every evaluated cut has for each column g lower bounds l[g] and r[g] of the best tree with at
 most one split, on g, on its left and its right. Between two evaluated cuts the bounds of odtc.verification.node_cuts
 are valid for each g; only columns that could be part of a tree below the target are counted from the rows. An interval
-is halved until its bounds reach the target. The whole state is in arrays (`Place`), so the check can be paused.
+is halved until its bounds reach the target. The whole state is in arrays (`Tables`), so the check can be paused.
+
+A tree for more rows is also one for fewer. So bounds at the evaluated cuts of one state are valid for the next one,
+too, if it has all rows of the first. An interval is first parted at such a cut.
 
 The second split is never better between two neighbouring members that save under the same label only than before or
 behind all such neighbours: as they change sides, what that label saves on one side rises as they do, and what the
@@ -19,65 +22,62 @@ from odtc.verification.node_cuts import Rows
 
 SLOTS = 80  # evaluated cuts that are stored at once: the intervals are halved
 FIRST = 10  # columns that are counted first at a cut: those of the least bounds left and right of it, in turn
+NOTED = 16  # cuts of a column, of which the bounds are kept for the next state, and
+NUMBERS = 1 << 21  # of these at most
 PAUSED = -1  # in place of a cost
-BEGUN, COLUMN, TOP = range(3)  # of `at`
-
-
-def entries(rows: Rows) -> tuple:
-    """Return the arrays of `least_pair` that are the same for all states.
-
-    With two classes `gain` is the cost of label 0 above label 1, and all units have one label; otherwise each row has
-    an entry for each label that costs less than its worst.
-    """
-    loss = rows.loss.astype(np.int64)
-    if loss.shape[1] == 2:
-        begin, label = np.arange(len(loss) + 1), np.zeros(len(loss), np.int64)
-        gain, n_labels = loss[:, 0] - loss[:, 1], 1
-    else:
-        saved = loss.max(axis=1, keepdims=True) - loss
-        row, label = np.nonzero(saved)
-        begin, gain, n_labels = np.searchsorted(row, np.arange(len(loss) + 1)), saved[row, label], loss.shape[1]
-    most = loss.max(axis=1)
-    columns = rows.columns
-    return columns.rank, columns.order, begin.astype(np.int64), label.astype(np.int64), gain, most, n_labels
+LISTED, BEGUN, COLUMN, TOP, HELD, OLD = range(6)  # of `at`
+LAST, MIXED = 1, 2  # flags of a unit: the last of its block; of two labels, with rows that gain under either
 
 
 @value_class
-class Place:
-    """The progress of a check on the rows of one state: members, their entries, and the sums counted for them.
+class Tables:
+    """What the check of the states of a certificate keeps between two calls: units, sums and evaluated cuts.
 
     Attributes
     ----------
-    at : int64 (3,), whether it was begun, the first column, intervals on the stack
-    line : int32 (columns, members), members by rising rank, as member << 1 | last, where last marks the last of a rank
-    units : int64 (columns + 2,), where the units of each column begin; after the last column, each label is a unit
-    of_unit, last : int32, uint8 (all units,), the label of a unit, and whether it is the last of its block
-    unit : uint32 (columns + 1, entries), the unit of each entry
-    entry, own : uint32, int64 (entries,), the entries in the order of the first column, and their gains
-    first_entry, of_label, gains, own_most : the entries of each member, and the largest cost of a member
+    gain, label, weigh : int64 (entries,), as in `Tables.of`; the largest cost of a row is that of its first entry
+    line : int32 (columns, entries), entries by rising rank, as entry << 1 | last, where last marks the last of a rank
+    at : int64 (6,), whether units are listed, whether a state was begun, the first column, intervals on the stack, the
+        entries of the state, and which of the two lists of evaluated cuts is the one of the state before
+    ends : int64 (columns, 2), the first unit of each column and the first one behind it
+    of_unit, flag : int32, uint8 (all units,), the label of a unit, and LAST and MIXED
+    unit : uint32 (columns, entries), the unit of each entry
+    own_ends, own_of_unit, own_flag, own_unit : the same of the state
+    joined : int64 (all units,), the unit of the state of each unit, only for a while
+    inside_before : uint8 (entries,), the entries of the state before
+    entry, own : uint32, int64 (entries,), the entries of the state in the order of the first column, and their gains
     whole, sums : int64 (all units,), the gain of all entries of each unit, and of the first ones of `entry`
-    now : int64 (columns + 1,), how many entries that is for each column
+    now : int64 (columns,), how many entries that is for each column; -1 if the sums are of another first column
     upto : int64 (all units,), the sums of `whole` over this unit and those before it in its column
     lower, minimum, weight : of evaluated cuts: slot 0 has all rows on the right, slot 1 all on the left, 2 + d is the
         cut at depth d
-    cut_weight, cut_entries : int64 (members + 1,), the largest cost of the rows left of each cut of the first column,
-        and how many entries they have
+    cut_weight, cut_entries, cut_rank : int64 (entries + 1,), the largest cost of the rows left of each cut of the first
+        column, how many entries they have, and the greatest rank among them
     stack : int64 (intervals, 5), first and last cut, evaluated cuts on either side, depth
-    room, peak : int64 (2, labels), (2, most units of a column), both only for a while
+    n_noted : int64 (2, columns), of the states before and now, the evaluated cuts whose bounds are kept
+    noted_rank : int64 (2, columns, cuts), the greatest rank left of these
+    noted : int64 (2, columns, cuts, 2, columns), their bounds
+    noted_at : int64 (cuts,), where the cuts of the state before are in the first column
+    room, peak : int64 (labels, 2), (most units of a column, 2), both only for a while
     """
 
-    at: np.ndarray
+    gain: np.ndarray
+    label: np.ndarray
+    weigh: np.ndarray
     line: np.ndarray
-    units: np.ndarray
+    at: np.ndarray
+    ends: np.ndarray
     of_unit: np.ndarray
-    last: np.ndarray
+    flag: np.ndarray
     unit: np.ndarray
+    own_ends: np.ndarray
+    own_of_unit: np.ndarray
+    own_flag: np.ndarray
+    own_unit: np.ndarray
+    joined: np.ndarray
+    inside_before: np.ndarray
     entry: np.ndarray
     own: np.ndarray
-    first_entry: np.ndarray
-    of_label: np.ndarray
-    gains: np.ndarray
-    own_most: np.ndarray
     whole: np.ndarray
     sums: np.ndarray
     now: np.ndarray
@@ -87,46 +87,81 @@ class Place:
     weight: np.ndarray
     cut_weight: np.ndarray
     cut_entries: np.ndarray
+    cut_rank: np.ndarray
     stack: np.ndarray
+    n_noted: np.ndarray
+    noted_rank: np.ndarray
+    noted: np.ndarray
+    noted_at: np.ndarray
     room: np.ndarray
     peak: np.ndarray
 
     @classmethod
-    def before(cls, arrays: tuple, n_ranks: np.ndarray, members: np.ndarray) -> "Place":
-        """Return the place before the first step on these members, int64 (members,); `arrays` is from `entries`, and
-        `n_ranks` int64 (columns,), how many ranks the columns have."""
-        begin, n_labels = arrays[2], arrays[6]
-        F, m = len(arrays[1]), len(members)
-        n_entries = int((begin[members + 1] - begin[members]).sum())
-        most = np.minimum(n_ranks * n_labels, max(n_entries, 1))  # units of each column
-        n_units = int(most.sum()) + n_labels
+    def of(cls, rows: Rows) -> tuple["Tables", np.ndarray]:
+        """Return the tables of the rows of a certificate, and the row of each entry, int64 (entries,).
+
+        With two classes `gain` is the cost of label 0 above label 1, and all units have one label; otherwise each row
+        has an entry for each label that costs less than its worst.
+        """
+        loss, order = rows.loss.astype(np.int64), rows.columns.order
+        most = loss.max(axis=1)
+        if loss.shape[1] == 2:
+            row, gain, n_labels = np.arange(len(loss)), loss[:, 0] - loss[:, 1], 1
+            label = np.zeros(len(loss), np.int64)
+        else:
+            saved = most[:, None] - loss
+            row, label = np.nonzero(saved)
+            gain, n_labels = saved[row, label], loss.shape[1]
+        begin = np.searchsorted(row, np.arange(len(loss) + 1))
+        n, F = len(row), len(order)
+        line = np.empty((F, n), np.int32)
+        for f in range(F):
+            held = np.diff(begin)[order[f]]
+            entry = np.arange(n) + np.repeat(begin[order[f]] - (np.cumsum(held) - held), held)
+            last = np.append(np.diff(rows.columns.rank[row[entry], f]) > 0, [True] * (n > 0))
+            line[f] = entry << 1 | last
+        weigh = np.where(begin[row] == np.arange(n), most[row], 0)
+        ranks = rows.columns.rank.max(axis=0, initial=-1).astype(np.int64) + 1
+        units = np.minimum(ranks * n_labels, max(n, 1))  # of each column
+        n_units, noted = int(units.sum()), max(0, min(NOTED, NUMBERS // max(1, 4 * F * F)))
         zeros = lambda *shape: np.zeros(shape, np.int64)  # noqa: E731
-        return cls(
-            at=zeros(3),
-            line=np.empty((F, m), np.int32),
-            units=zeros(F + 2),
+        tables = cls(
+            gain=gain,
+            label=label,
+            weigh=weigh,
+            line=line,
+            at=zeros(6),
+            ends=zeros(F, 2),
             of_unit=np.zeros(n_units, np.int32),
-            last=np.zeros(n_units, np.uint8),
-            unit=np.empty((F + 1, n_entries), np.uint32),
-            entry=np.empty(n_entries, np.uint32),
-            own=zeros(n_entries),
-            first_entry=zeros(m + 1),
-            of_label=zeros(n_entries),
-            gains=zeros(n_entries),
-            own_most=zeros(m),
+            flag=np.zeros(n_units, np.uint8),
+            unit=np.empty((F, n), np.uint32),
+            own_ends=zeros(F, 2),
+            own_of_unit=np.zeros(n_units, np.int32),
+            own_flag=np.zeros(n_units, np.uint8),
+            own_unit=np.empty((F, n), np.uint32),
+            joined=zeros(n_units),
+            inside_before=np.zeros(n, np.uint8),
+            entry=np.empty(n + 1, np.uint32),
+            own=zeros(n + 1),
             whole=zeros(n_units),
             sums=zeros(n_units),
-            now=zeros(F + 1),
+            now=zeros(F),
             upto=zeros(n_units),
             lower=zeros(2, SLOTS, F),
             minimum=zeros(2, SLOTS),
             weight=zeros(SLOTS),
-            cut_weight=zeros(m + 1),
-            cut_entries=zeros(m + 1),
+            cut_weight=zeros(n + 1),
+            cut_entries=zeros(n + 1),
+            cut_rank=zeros(n + 1),
             stack=zeros(2 * SLOTS, 5),
-            room=zeros(2, n_labels),
-            peak=zeros(2, int(most.max(initial=0))),
+            n_noted=zeros(2, F),
+            noted_rank=zeros(2, F, noted),
+            noted=zeros(2, F, noted, 2, F),
+            noted_at=zeros(noted),
+            room=zeros(n_labels, 2),
+            peak=zeros(int(units.max(initial=0)), 2),
         )
+        return tables, row
 
     @property
     def arrays(self) -> tuple:
@@ -136,62 +171,64 @@ class Place:
 
 @kernel
 def least_pair(
-    rank, order, begin, label, gain, most, n_labels, inside, price, target, steps,
-    at, line, units, of_unit, last, unit, entry, own, first_entry, of_label, gains, own_most, whole, sums, now, upto,
-    lower, minimum, weight, cut_weight, cut_entries, stack, room, peak,
+    inside, price, target, steps,
+    gain, label, weigh, line, at, ends, of_unit, flag, unit, own_ends, own_of_unit, own_flag, own_unit, joined,
+    inside_before, entry, own, whole, sums, now, upto, lower, minimum, weight, cut_weight, cut_entries, cut_rank, stack,
+    n_noted, noted_rank, noted, noted_at, room, peak,
 ):  # fmt: skip
     """Return the cost of a tree of depth 2 that costs less than the target; the target if there is none; PAUSED after
     some steps, to be called again with the same arrays.
 
     Parameters
     ----------
-    rank : int32 (rows, columns)
-    order : int32 (columns, rows), rows by rising rank
-    begin, label, gain, most, n_labels : as returned by `entries`
-    inside : uint8 (rows,), the rows of the state
+    inside : uint8 (entries,), those of the rows of the state
     price : int, of a branch node
     target : int
     steps : int, about as many entries and units are counted until it pauses
-    at … peak : as in `Place`
+    gain … peak : as in `Tables`
 
     Returns
     -------
     int
     """
-    F, m = line.shape
+    F, n = line.shape
     need = target - price
+    if not at[LISTED]:
+        at[LISTED] = 1
+        list_units(line, label, gain, len(room), ends, of_unit, flag, unit)
     if not at[BEGUN]:
-        at[BEGUN] = 1
-        list_members(rank, order, begin, label, gain, most, inside, line, first_entry, of_label, gains, own_most)
-        list_units(line, first_entry, of_label, gains, n_labels, units, of_unit, last, unit)
-        for j in range(m):
-            weight[1] += own_most[j]
-        for g in range(F + 1):
-            for e in range(len(gains)):
-                whole[unit[g, e]] += gains[e]
-        total = whole[units[F] : units[F + 1]]
+        at[BEGUN], at[COLUMN], at[TOP], at[OLD] = 1, 0, 0, 1 - at[OLD]
+        m = weight[1] = np.int64(0)
+        n_noted[1 - at[OLD]] = 0
+        for e in range(n):
+            if inside_before[e] and not inside[e]:
+                n_noted[at[OLD]] = 0
+            inside_before[e] = inside[e]
+            if inside[e]:
+                entry[m] = e
+                m += 1
+                weight[1] += weigh[e]
+        at[HELD] = m
+        of_state = own_ends, own_of_unit, own_flag, own_unit
+        join_units(entry[:m], gain, len(room), ends, of_unit, flag, unit, *of_state, joined, sums, whole, upto)
         for g in range(F):
-            reached = np.int64(0)
-            for u in range(units[g], units[g + 1]):
-                reached += whole[u]
-                upto[u] = reached
-            lower[0, 1, g] = stumps(
-                g, units, whole, whole, upto, of_unit, last, total, total, weight[1], weight[1], price, room, peak
+            lower[0, 1, g] = lower[1, 0, g] = stumps(
+                g, own_ends, whole, whole, upto, own_of_unit, own_flag, weight[1], weight[1], price, room, peak
             )[0]
-            lower[1, 0, g] = lower[0, 1, g]
         minimum[1, 0] = minimum[0, 1] = least_of(lower[0, 1])
-    total, moved = whole[units[F] : units[F + 1]], sums[units[F] : units[F + 1]]
-    W = weight[1]
+    W, held, old = weight[1], at[HELD], at[OLD]
     counted, n_evaluated = np.int64(0), np.int64(0)
     seen = np.zeros(F, np.int64)  # the last cut of those evaluated here at which each column was counted
     for f in range(at[COLUMN], F):
         if f > at[COLUMN] or not at[TOP]:
-            last_cut = cuts_of(line[f], own_most, first_entry, gains, cut_weight, cut_entries, entry, own)
+            last_cut = cuts_of(line[f], inside, gain, weigh, cut_weight, cut_entries, cut_rank, entry, own)
             if last_cut < 2:
                 continue
+            for j in range(n_noted[old, f]):
+                noted_at[j] = np.searchsorted(cut_rank[1 : last_cut + 1], noted_rank[old, f, j], side="right")
             stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 1, last_cut - 1, 0, 1, 0
             at[COLUMN], at[TOP] = f, 1
-            sums[:], now[:] = 0, 0
+            now[:] = -1
         top = at[TOP]
         while top:
             if counted > steps:
@@ -208,35 +245,47 @@ def least_pair(
                 z -= 1
             if a > z:
                 continue
-            c = (a + z) // 2
+            c, before = (a + z) // 2, -1
+            for j in range(n_noted[old, f]):  # the one nearest to the middle
+                if a <= noted_at[j] <= z and (before < 0 or abs(2 * noted_at[j] - a - z) < abs(2 * c - a - z)):
+                    c, before = noted_at[j], j
             new, w = 2 + d, cut_weight[c]
             weight[new] = w
             for g in range(F):
                 lower[0, new, g] = max(lower[0, lo, g], lower[0, hi, g] - (weight[hi] - w))
                 lower[1, new, g] = max(lower[1, hi, g], lower[1, lo, g] - (w - weight[lo]))
+            if before >= 0:
+                for g in range(F):
+                    lower[0, new, g] = max(lower[0, new, g], noted[old, f, before, 0, g])
+                    lower[1, new, g] = max(lower[1, new, g], noted[old, f, before, 1, g])
             left, right = least_of(lower[0, new]), least_of(lower[1, new])
             if left + right < need:
                 place = cut_entries[c]
-                counted += bring(sums, whole, units, unit, entry, own, now, F, place)
                 n_evaluated += 1
                 for x in range(FIRST + F):
                     g = x - FIRST
                     if x < FIRST:
-                        left, right = least_of(lower[0, new]), least_of(lower[1, new])
                         if left + right >= need:
                             break
                         g = place_of(lower[x & 1, new], right if x & 1 else left)
                     if seen[g] == n_evaluated or (lower[0, new, g] + right >= need and left + lower[1, new, g] >= need):
                         continue
                     seen[g] = n_evaluated
-                    counted += bring(sums, whole, units, unit, entry, own, now, g, place)
+                    counted += bring(sums, whole, own_ends, own_unit, entry, own, now, g, place, held)
                     lower[0, new, g], lower[1, new, g] = stumps(
-                        g, units, sums, whole, upto, of_unit, last, moved, total, w, W, price, room, peak
+                        g, own_ends, sums, whole, upto, own_of_unit, own_flag, w, W, price, room, peak
                     )
+                    if x < FIRST:
+                        left, right = least_of(lower[0, new]), least_of(lower[1, new])
                 left, right = least_of(lower[0, new]), least_of(lower[1, new])
                 if left + right < need:
+                    at[BEGUN] = 0
                     return price + left + right
             minimum[0, new], minimum[1, new] = left, right
+            if n_noted[1 - old, f] < noted.shape[2]:
+                j = n_noted[1 - old, f]
+                noted_rank[1 - old, f, j], noted[1 - old, f, j] = cut_rank[c], lower[:, new]
+                n_noted[1 - old, f] = j + 1
             if c < z:
                 stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3], stack[top, 4] = c + 1, z, new, hi, d + 1
                 top += 1
@@ -244,109 +293,115 @@ def least_pair(
                 stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3], stack[top, 4] = a, c - 1, lo, new, d + 1
                 top += 1
         at[COLUMN], at[TOP] = f + 1, 0
+    at[BEGUN] = 0
     return target
 
 
-def list_members(rank, order, begin, label, gain, most, inside, line, first_entry, of_label, gains, own_most):
-    """Fill the arrays of a `Place` that hold the members of a state, their entries, and their order in each column."""
-    F, n = order.shape
-    local = np.empty(n, np.int32)
-    m = e = np.int64(0)
-    for i in range(n):
-        if inside[i]:
-            local[i] = m
-            own_most[m] = most[i]
-            for k in range(begin[i], begin[i + 1]):
-                of_label[e], gains[e] = label[k], gain[k]
-                e += 1
-            m += 1
-            first_entry[m] = e
-    for f in range(F):
-        j, before = 0, -1
-        for i in order[f]:
-            if inside[i]:
-                if j and rank[i, f] != before:
-                    line[f, j - 1] |= 1
-                before = rank[i, f]
-                line[f, j] = local[i] << 1
-                j += 1
-        if j:
-            line[f, j - 1] |= 1
+def list_units(line, label, gain, n_labels, ends, of_unit, flag, unit):
+    """Fill the arrays of `Tables` that hold the units of each column, and those of each entry.
 
-
-def list_units(line, first_entry, of_label, gains, n_labels, units, of_unit, last, unit):
-    """Fill the arrays of a `Place` that hold the units of each column, and those of each entry."""
-    F, m = line.shape
-    kind, block = kinds_of(of_label, gains, first_entry, n_labels), np.empty(m, np.int32)
-    held = np.empty(n_labels, np.int64)  # the unit of each label in a block
+    A block is one rank, or neighbouring ranks all of whose entries have one label. With two labels a negative gain is
+    one of the second label, and the block has one unit anyway."""
+    F, n = line.shape
+    found = np.empty(n_labels, np.int64)  # the unit of each label in a block
     u = np.int64(0)
     for f in range(F):
-        units[f] = u
-        list_blocks(line[f], kind, block)
-        now = -1
-        for j in range(m):
-            i = line[f, j] >> 1
-            if block[i] != now:
-                now = block[i]
-                held[:] = -1
-                if u > units[f]:
-                    last[u - 1] = 1
-            for e in range(first_entry[i], first_entry[i + 1]):
-                k = of_label[e]
-                if held[k] < 0:
-                    held[k], of_unit[u] = u, k
-                    u += 1
-                unit[f, e] = held[k]
-    units[F], units[F + 1] = u, u + n_labels
-    for e in range(len(gains)):
-        unit[F, e] = u + of_label[e]
-
-
-def kinds_of(of_label, gains, first_entry, n_labels):
-    """Return the label under which each member saves, as 1 more than its number; 0 if under none, -1 if under several.
-
-    With two labels a negative gain is one of the second label. The result is int32 (members,).
-    """
-    kind = np.zeros(len(first_entry) - 1, np.int32)
-    for j in range(len(kind)):
-        for e in range(first_entry[j], first_entry[j + 1]):
-            if gains[e] != 0:
-                own = of_label[e] + 1 if n_labels > 1 or gains[e] > 0 else 2
-                kind[j] = own if kind[j] == 0 else -1
-    return kind
-
-
-def list_blocks(line, kind, block):
-    """Write the block of each member of a column, in which all ranks save under one label, or which is one rank."""
-    at, of_block, of_rank, begin = 0, 0, 0, 0
-    for j in range(len(line)):
-        own = kind[line[j] >> 1]
-        if own != 0 and of_rank != own:
-            of_rank = own if of_rank == 0 else -1
-        if line[j] & 1:
-            if of_block != 0 and of_rank != 0 and (of_block != of_rank or of_block < 0):
-                at += 1
-                of_block = 0
-            if of_block == 0:
+        ends[f, 0] = u
+        begin, of_rank, of_block = 0, 0, -1
+        for j in range(n):
+            e = line[f, j] >> 1
+            k = label[e] + 1 if n_labels > 1 or gain[e] > 0 else 2
+            of_rank = k if j == begin or of_rank == k else -1
+            if line[f, j] & 1:
+                if of_rank < 0 or of_rank != of_block:
+                    if u > ends[f, 0]:
+                        flag[u - 1] |= LAST
+                    found[:] = -1
                 of_block = of_rank
-            for i in range(begin, j + 1):
-                block[line[i] >> 1] = at
-            begin, of_rank = j + 1, 0
+                for i in range(begin, j + 1):
+                    e = line[f, i] >> 1
+                    k = label[e]
+                    if found[k] < 0:
+                        found[k], of_unit[u] = u, k
+                        flag[u] = MIXED if of_rank < 0 and n_labels == 1 else 0
+                        u += 1
+                    unit[f, e] = found[k]
+                begin = j + 1
+        if u > ends[f, 0]:
+            flag[u - 1] |= LAST
+        ends[f, 1] = u
 
 
-def cuts_of(line, own_most, first_entry, gains, cut_weight, cut_entries, entry, own):
-    """Return how many ranks a line has; its entries with their gains, what the members left of each cut cost at most,
-    and how many entries they have, are written to the other arrays."""
-    b, at, weight = 0, np.int64(0), np.int64(0)
-    for j in range(len(line)):
-        i = line[j] >> 1
-        weight += own_most[i]
-        for e in range(first_entry[i], first_entry[i + 1]):
-            entry[at], own[at] = e, gains[e]
-            at += 1
-        if line[j] & 1:
-            b += 1
-            cut_weight[b], cut_entries[b] = weight, at
+def join_units(
+    held,
+    gain,
+    n_labels,
+    ends,
+    of_unit,
+    flag,
+    unit,
+    own_ends,
+    own_of_unit,
+    own_flag,
+    own_unit,
+    joined,
+    sums,
+    whole,
+    upto,
+):
+    """Fill the arrays of `Tables` that hold the units of a state with the entries `held`: without those of no gain, and
+    blocks that are neighbours now are joined if they gain under one label."""
+    v = np.int64(0)
+    for g in range(len(ends)):
+        sums[ends[g, 0] : ends[g, 1]] = 0
+        for e in held:
+            sums[unit[g, e]] += gain[e]
+        own_ends[g, 0] = v
+        of_block, begin, some = 0, ends[g, 0], 0
+        for u in range(ends[g, 0], ends[g, 1]):
+            if flag[u] & MIXED:
+                some = -1
+            elif sums[u] != 0:
+                own = of_unit[u] + 1 if n_labels > 1 or sums[u] > 0 else 2
+                some = own if some == 0 else -1
+            if not flag[u] & LAST:
+                continue
+            if some > 0 and some == of_block:
+                for i in range(begin, u + 1):
+                    joined[i] = v - 1
+                    whole[v - 1] += sums[i]
+            elif some != 0:
+                if v > own_ends[g, 0]:
+                    own_flag[v - 1] = LAST
+                for i in range(begin, u + 1):
+                    if sums[i] != 0 or flag[i] & MIXED:
+                        joined[i], whole[v], own_of_unit[v], own_flag[v] = v, sums[i], of_unit[i], 0
+                        v += 1
+            of_block = some if some != 0 else of_block
+            begin, some = u + 1, 0
+        own_ends[g, 1] = v
+        reached = np.int64(0)
+        for u in range(own_ends[g, 0], v):
+            reached += whole[u]
+            upto[u] = reached
+        for e in held:
+            own_unit[g, e] = joined[unit[g, e]]
+
+
+def cuts_of(line, inside, gain, weigh, cut_weight, cut_entries, cut_rank, entry, own):
+    """Return how many ranks of a line have entries of the state; these entries with their gains, what the rows left of
+    each cut cost at most, how many entries they have, and their greatest rank are written to the other arrays."""
+    b = at = before = rank = weight = np.int64(0)
+    for one in line:
+        e = one >> 1
+        entry[at], own[at] = e, gain[e]  # if it is not of the state, the next one replaces it: no branch
+        at += inside[e]
+        weight += inside[e] * weigh[e]
+        if one & 1:
+            if at > before:
+                b, before = b + 1, at
+                cut_weight[b], cut_entries[b], cut_rank[b] = weight, at, rank
+            rank += 1
     return b
 
 
@@ -366,31 +421,30 @@ def place_of(bounds, value):
     return g
 
 
-def bring(sums, whole, units, unit, entry, own, now, g, place):
-    """Change the sums of a column to those of the first `place` entries, from what they are, from none or from all,
-    whichever is nearest; return how many entries and units were counted."""
-    begin, n = now[g], len(entry)
-    if min(place, n - place) < abs(place - begin):
+def bring(sums, whole, ends, unit, entry, own, now, g, place, n):
+    """Change the sums of a column to those of the first `place` of n entries, from what they are, from none or from
+    all, whichever is nearest; return how many entries and units were counted."""
+    begin = now[g]
+    if begin < 0 or min(place, n - place) < abs(place - begin):
         begin = 0 if 2 * place < n else n
-        for u in range(units[g], units[g + 1]):
+        for u in range(ends[g, 0], ends[g, 1]):
             sums[u] = whole[u] if begin else 0
     for j in range(begin, place):
         sums[unit[g, entry[j]]] += own[j]
     for j in range(place, begin):
         sums[unit[g, entry[j]]] -= own[j]
     now[g] = place
-    return abs(place - begin) + units[g + 1] - units[g]
+    return abs(place - begin) + ends[g, 1] - ends[g, 0]
 
 
-def stumps(g, units, part, whole, upto, of_unit, last, sums, total, own, W, price, room, peak):
+def stumps(g, ends, part, whole, upto, of_unit, flag, own, W, price, room, peak):
     """Return the least cost of one split on column g, or of a label, on a part of the rows and on the others.
 
     Parameters
     ----------
     g : int
     part : int64 (all units,), the gain of the part of each unit
-    units, whole, upto, of_unit, last, room, peak : as in `Place`
-    sums, total : int64 (labels,), the gain of the part, and of all rows
+    ends, whole, upto, of_unit, flag, room, peak : as in `Tables`, of the state
     own, W : int, the largest cost of the rows of the part, and of all rows
     price : int, the penalty of a branch node
 
@@ -398,48 +452,47 @@ def stumps(g, units, part, whole, upto, of_unit, last, sums, total, own, W, pric
     -------
     (int, int)
     """
-    first, behind = np.uint64(units[g]), np.uint64(units[g + 1])
+    first, behind = np.uint64(ends[g, 0]), np.uint64(ends[g, 1])
     if (
-        len(total) == 1
+        len(room) == 1
     ):  # min(positive gains, negative gains), and with a split the part of one and the rest of the other
-        p_most = p_least = q_most = q_least = p = np.int64(0)
+        p_most = p_least = q_most = q_least = p = q = np.int64(0)
         for u in range(first, behind):
             p += part[u]
             q = upto[u] - p
             p_most, p_least, q_most, q_least = max(p_most, p), min(p_least, p), max(q_most, q), min(q_least, q)
-        P, Q = sums[0], total[0] - sums[0]
-        up, down = (own + P) >> 1, (own - P) >> 1
-        above, below = (W - own + Q) >> 1, (W - own - Q) >> 1
+        up, down = (own + p) >> 1, (own - p) >> 1
+        above, below = (W - own + q) >> 1, (W - own - q) >> 1
         return (
             min(up, down, price + min(down + p_least, up - p_most)),
             min(above, below, price + min(below + q_least, above - q_most)),
         )
-    here = there = np.int64(0)
-    for k in range(len(total)):
-        here, there = max(here, sums[k]), max(there, total[k] - sums[k])
-    best, other = most_saved(units[g], units[g + 1], part, whole, of_unit, last, room, peak)
+    here, there, best, other = most_saved(first, behind, part, whole, of_unit, flag, room, peak)
     return min(own - here, price + own - best), min(W - own - there, price + W - own - other)
 
 
-def most_saved(first, behind, part, whole, of_unit, last, room, peak):
-    """Return the largest gain of one split of the units first … behind - 1 on a part of the rows and on the others,
-    (int, int): of the best label before each cut, which is counted forwards, and of the best one behind it,
-    backwards."""
+def most_saved(first, behind, part, whole, of_unit, flag, room, peak):
+    """Return the largest gain of one label on a part of the rows and on the others, and of one split of the units
+    first … behind - 1, (int, int, int, int): of the best label before each cut, which is counted forwards, and of the
+    best one behind it, backwards."""
     room[:] = 0
-    up = other_up = np.int64(0)
+    here = there = np.int64(0)
     for u in range(first, behind):
-        k = of_unit[u]
-        room[0, k] += part[u]
-        room[1, k] += whole[u] - part[u]
-        up, other_up = max(up, room[0, k]), max(other_up, room[1, k])
-        peak[0, u - first], peak[1, u - first] = up, other_up
+        k = np.uint64(of_unit[u])
+        a, b = room[k, 0] + part[u], room[k, 1] + (whole[u] - part[u])
+        room[k, 0], room[k, 1] = a, b
+        here, there = max(here, a), max(there, b)
+        peak[u - first, 0], peak[u - first, 1] = here, there
     room[:] = 0
     best = other = down = other_down = np.int64(0)
-    for u in range(behind - 1, first, -1):
-        k = of_unit[u]
-        room[0, k] += part[u]
-        room[1, k] += whole[u] - part[u]
-        down, other_down = max(down, room[0, k]), max(other_down, room[1, k])
-        if last[u - 1]:
-            best, other = max(best, peak[0, u - 1 - first] + down), max(other, peak[1, u - 1 - first] + other_down)
-    return best, other
+    u = behind
+    while u > first + np.uint64(1):
+        u -= np.uint64(1)
+        k = np.uint64(of_unit[u])
+        a, b = room[k, 0] + part[u], room[k, 1] + (whole[u] - part[u])
+        room[k, 0], room[k, 1] = a, b
+        down, other_down = max(down, a), max(other_down, b)
+        if flag[u - np.uint64(1)] & LAST:
+            before = u - first - np.uint64(1)
+            best, other = max(best, peak[before, 0] + down), max(other, peak[before, 1] + other_down)
+    return here, there, best, other

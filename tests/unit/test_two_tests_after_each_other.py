@@ -7,7 +7,7 @@ from odtc.errors import CertificateError
 from odtc.verification import pair_bound, pair_kernel
 from odtc.verification.node_cuts import Rows
 from odtc.verification.pair_bound import require_pair
-from odtc.verification.pair_kernel import PAUSED, Place, entries, least_pair
+from odtc.verification.pair_kernel import PAUSED, Tables, least_pair
 from odtc.verification.threshold_columns import distinct_columns
 
 
@@ -46,14 +46,14 @@ def cheapest(rows: Rows, members: np.ndarray, cells: np.ndarray) -> float:
     return min((rows.price + one_split(left) + one_split(~left) for left in roots), default=np.inf)
 
 
-def least(rows: Rows, members: np.ndarray, target: int) -> int:
-    """What the loops find, which pause after few steps and go on where they were."""
-    arrays, inside = entries(rows), np.zeros(len(rows.count), np.uint8)
+def least(rows: Rows, members: np.ndarray, target: int, known: tuple[Tables, np.ndarray] | None = None) -> int:
+    """What the loops find, which pause after few steps and go on where they were; `known`: from the state before."""
+    tables, row = known or Tables.of(rows)
+    inside = np.zeros(len(rows.count), np.uint8)
     inside[members] = 1
-    place = Place.before(arrays, rows.columns.rank.max(axis=0, initial=-1) + 1, members)
     found = PAUSED
     while found == PAUSED:
-        found = least_pair(*arrays, inside, int(rows.price), target, 3 + len(members), *place.arrays)
+        found = least_pair(inside[row], int(rows.price), target, 3 + len(members), *tables.arrays)
     return int(found)
 
 
@@ -65,6 +65,25 @@ def test_the_loops_find_a_tree_below_the_target_or_there_is_none(seed, labels):
     assert least(rows, members, best) == best
     assert least(rows, members, best + 1) == best
     assert best <= least(rows, members, best + 7) < best + 7
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("noted", [pair_kernel.NOTED, 2])
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_of_the_state_before_refuse_and_accept_the_same(seed, noted, labels, monkeypatch):
+    """States of more and more rows, of fewer rows, and of other rows, one after another; some are refused."""
+    monkeypatch.setattr(pair_kernel, "NOTED", noted)
+    rows, _, _ = drawn(seed, labels)
+    cells, rng = rows.columns.rank, np.random.default_rng(seed)
+    order, known = rng.permutation(len(cells)), Tables.of(rows)
+    sizes = [len(cells) * share // 8 for share in (2, 3, 4, 5, 6, 8, 7, 3, 4, 8)]
+    for size in sizes:
+        members = np.sort(order[:size] if rng.random() < 0.9 else order[-size:])
+        best = cheapest(rows, members, cells[members])
+        if np.isfinite(best):
+            for more in rng.permutation([0, 0, 1, 5]):
+                found = least(rows, members, int(best + more), known)
+                assert found == best if more < 2 else best <= found < best + more
 
 
 @pytest.mark.parametrize("labels", [2, 3])
