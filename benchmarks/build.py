@@ -19,7 +19,7 @@ from odtc.fileformats.model_files import write_model
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow import pipeline
 
 # CPU seconds of odtlearn 1.1.0's build (FlowOCT, python-mip CBC); depth 4 only as wall time there.

@@ -21,7 +21,7 @@ from odtc.formulations.dpflow.threshold_search import certify
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.verification.certificate import check
 from odtc.workflow import pipeline
 

@@ -31,7 +31,7 @@ def problem_of(model: str, size: str):
     from odtc.problem.formulation import FORMULATIONS
     from odtc.problem.parameters import parse_params
     from odtc.problem.problem import Problem
-    from odtc.trees.complete_tree import CompleteTree
+    from odtc.trees.heap_tree import CompleteTree
 
     n, columns, depth = map(int, size.split(","))
     random = np.random.default_rng(0)

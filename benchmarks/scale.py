@@ -121,7 +121,7 @@ def model_of(size: str):
     from odtc.problem.formulation import FORMULATIONS
     from odtc.problem.parameters import parse_params
     from odtc.problem.problem import Problem
-    from odtc.trees.complete_tree import CompleteTree
+    from odtc.trees.heap_tree import CompleteTree
 
     n, columns, depth = map(int, size.split(","))
     random = np.random.default_rng(0)

@@ -27,8 +27,8 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.solvers.adapters import highs
-from odtc.solvers.messages import Job
-from odtc.trees.complete_tree import CompleteTree
+from odtc.solvers.protocols import Job
+from odtc.trees.heap_tree import CompleteTree
 
 CELLS = [
     ("iris", "thresholds"),

@@ -15,7 +15,7 @@ _NAMES = {
     "odtc.problem.constraints.kind": (
         "Subject Knows Constraint OnPredictions OnPlaces OnGroups OnLeaves Repairs ConstraintType"
     ),
-    "odtc.solvers.protocols": "Solver ProgramSolver PackageSolver",
+    "odtc.solvers.protocols": "Solver ProgramSolver PackageSolver Dialect Incumbent Job Log Outcome",
     "odtc.data.encoding": "Encoding Encoded encode",
     "odtc.data.cells.data_files": "Reader",
     "odtc.trees.exporting": "Exporter",
@@ -31,9 +31,8 @@ _NAMES = {
     "odtc.data.binary_splits.column_splits": "BINS level_splits",
     "odtc.data.splits": "Missing Oblique Split Subset Term Threshold",
     # trees
-    "odtc.trees.heap_tree": "Beyond HeapTree blank_arrays settle",
+    "odtc.trees.heap_tree": "Beyond CompleteTree HeapTree blank_arrays settle",
     "odtc.trees.tree": "Branch Leaf Tree",
-    "odtc.trees.complete_tree": "CompleteTree",
     # models
     "odtc.model.blocks": "Axis Block Cells NamedBlock",
     "odtc.model.builder": "ModelBuilder",
@@ -54,9 +53,7 @@ _NAMES = {
     "odtc.problem.constraints.rates": "klass share",
     "odtc.problem.cuts.cut": "CutFamily AN_OPTIMUM EVERY_TREE CutRows",
     # solvers
-    "odtc.solvers.capabilities": "Dialect",
     "odtc.solvers.executables": "Program",
-    "odtc.solvers.messages": "Incumbent Job Log Outcome",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -40,7 +40,7 @@ from odtc.problem.formulation import FORMULATIONS, Compiled, Iterative
 from odtc.problem.parameters import parse_params
 from odtc.solvers.child_process import quick_output
 from odtc.solvers.solver import installed
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow import pipeline
 from odtc.workflow.solving import solve_model
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec

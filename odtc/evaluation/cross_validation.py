@@ -21,7 +21,7 @@ from odtc.evaluation.studies.fold_scores import scores_of
 from odtc.evaluation.studies.price_path import path_of, price_of
 from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.problem.parameters import has_parameter, parse_params
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow.run import run as run_spec
 from odtc.workflow.specification import RunSpec, short_constraint
 

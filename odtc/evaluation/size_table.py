@@ -22,7 +22,7 @@ from odtc.problem.estimates import Counts
 from odtc.problem.formulation import FORMULATIONS, Compiled
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow.compiling import choose_cuts
 from odtc.workflow.pipeline import labelled
 from odtc.workflow.posing import default_params, pose_run

@@ -1,7 +1,7 @@
 """The cards of labels that repeat a pattern: laid out for the first label, and copied for the others with their names.
 
 The columns of a row of the data and all leaves have as many entries for each row of the data, with the same numbers:
-from one to the next only names change (odtc.model.repeated_labels).
+from one to the next only names change (odtc.model.entries).
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import numpy as np
 
 from odtc.base.byte_stream import ByteStream
 from odtc.fileformats.model_files import gather, lines, number_table
-from odtc.model.repeated_labels import MovedEntries, Pattern
+from odtc.model.entries import MovedEntries, Pattern
 
 SHEET = 1 << 13  # cards made at once, of some labels: they stay in the cache until the file has taken them
 NAMED = 1 << 13  # columns that are named at once

@@ -27,8 +27,8 @@ from odtc.fileformats.model_files import (
 from odtc.fileformats.shared_cards import SharedCards, shared_cards
 from odtc.model import vectors
 from odtc.model.blocks import Block, NamedBlock
+from odtc.model.entries import MovedEntries, Pattern
 from odtc.model.milp import CountedModel, Model
-from odtc.model.repeated_labels import MovedEntries, Pattern
 
 # At columns 5, 15 and 40, where GLPK and lp_solve insist on it in the fixed form.
 MARKER = b"    MARKER    'MARKER'                 '%s'\n"

@@ -2,7 +2,7 @@
 
 In a formulation of trees the columns of a node and all splits have entries in the same rows, with the same number in
 each: from test to test only the name of the column changes, and which of the rows are there; from node to node the
-rows move (odtc.model.repeated_labels). So the cards of one node are laid out once, and for each column a digit or two
+rows move (odtc.model.entries). So the cards of one node are laid out once, and for each column a digit or two
 are changed in them, and its cards copied to the file.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from odtc.base.byte_stream import ByteStream
 from odtc.fileformats.model_files import gather, lines, number_table
-from odtc.model.repeated_labels import MovedEntries, Pattern
+from odtc.model.entries import MovedEntries, Pattern
 
 SHEET = 1 << 13  # cards copied at once: they stay in the cache until the file has taken them
 AVERAGE = 256  # entries a column, below which the work on each column outweighs that on its cards

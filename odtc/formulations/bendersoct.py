@@ -43,9 +43,8 @@ from odtc.formulations.shared.node_choices import (
     tree_of,
     whole_with_stumps,
 )
-from odtc.model.blocks import Axis
+from odtc.model.blocks import Axis, labels_where
 from odtc.model.builder import ModelBuilder
-from odtc.model.counting import labels_where
 from odtc.model.in_packages import add_rows, growing_lp, solve_growing_lp
 from odtc.model.milp import Model
 from odtc.model.solution import Round, Solution, Termination

@@ -30,10 +30,9 @@ import numpy as np
 
 from odtc.base.value_class import value_class
 from odtc.data.threshold_scales import Scales, whole_weights
-from odtc.formulations.shared.branch_order import require_parent_branches
-from odtc.model.blocks import Axis
+from odtc.formulations.shared import oct_parts
+from odtc.model.blocks import Axis, labels_where
 from odtc.model.builder import ModelBuilder
-from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import early
 from odtc.problem.constraints.kind import Subject
@@ -95,7 +94,7 @@ def build(problem: Problem) -> Model:
         m.add(stay[B], d[B], -n)
         for above, below in tree.sides(0):
             m.add(stay[above], l[i, below])
-        require_parent_branches(m, d, "under")
+        oct_parts.require_parent_branches(m, d, "under")
 
     # Σ_l l_rl = 1;   Σ_k p_lk = 1
     place = m.rows("place", row, lower=1, upper=1)

@@ -7,8 +7,7 @@ import numpy as np
 
 from odtc.algorithms.hyperplanes.held_out import FOLDS as PARTS
 from odtc.algorithms.hyperplanes.held_out import LEAST_ROWS, REPEATS, SURE, Choice
-from odtc.algorithms.hyperplanes.loss_unit import unit_of
-from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS
+from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS, unit_of
 from odtc.base import deadline
 from odtc.base.text import count_of, some
 from odtc.base.value_class import value_class

@@ -26,11 +26,9 @@ import numpy as np
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import as_written
 from odtc.data.threshold_scales import Scales
-from odtc.formulations.shared import leaf_loss
-from odtc.formulations.shared.branch_order import require_parent_branches
-from odtc.model.blocks import Axis
+from odtc.formulations.shared import oct_parts
+from odtc.model.blocks import Axis, labels_where
 from odtc.model.builder import ModelBuilder
-from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.parameters import merge_rows, parameter
@@ -72,7 +70,7 @@ class Params:
 
 def build(problem: Problem) -> Model:
     encoded, tree, n_min = problem.encoded, problem.topology, problem.params.n_min
-    leaf_loss.expect_n_min(problem)
+    oct_parts.expect_n_min(problem)
     n, D = encoded.n_rows, tree.depth
     scales = _numeric(problem)
     x = encoded.X if scales is None else scales.rank / scales.size  # features in [0, 1]
@@ -88,7 +86,7 @@ def build(problem: Problem) -> Model:
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
     used = m.columns("l", leaf, role=Role.USED, integer=True)
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=bool(scales) or problem.params.binary == "printed")
-    count, loss = leaf_loss.columns(m, encoded, leaf, klass)
+    count, loss = oct_parts.columns(m, encoded, leaf, klass)
 
     i, j, t = np.arange(n)[:, None], np.arange(x.shape[1]), L[:, None]
     # Leaf t is on this side of its ancestor on level q, for all (t, q) of a side.
@@ -99,7 +97,7 @@ def build(problem: Problem) -> Model:
     split = m.rows("split", node, lower=0, upper=0)
     m.add(split[B[:, None]], a[B[:, None], j])
     m.add(split[B], d[B], -1)
-    require_parent_branches(m, d, "after")
+    oct_parts.require_parent_branches(m, d, "after")
 
     # Σ_j ε_j a_jt ≤ b_t ≤ d_t                                         t ∈ B
     # The left half is our addition: without it a split could send every row right and separate nothing.
@@ -138,11 +136,11 @@ def build(problem: Problem) -> Model:
     # Σ_t z_it = 1                                                     i
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])
-    # z_it ≤ l_t;   Σ_i z_it ≥ N_min l_t;   N_kt, Σ_k c_kt = l_t and L_t          (odtc.formulations.shared.leaf_loss)
-    leaf_loss.reach(m, z, used)
+    # z_it ≤ l_t;   Σ_i z_it ≥ N_min l_t;   N_kt, Σ_k c_kt = l_t and L_t          (odtc.formulations.shared.oct_parts)
+    oct_parts.reach(m, z, used)
     if n_min:
-        leaf_loss.fill(m, z, used, encoded.copies, n_min)
-    leaf_loss.rows(m, encoded, z, c, count, loss, used)
+        oct_parts.fill(m, z, used, encoded.copies, n_min)
+    oct_parts.rows(m, encoded, z, c, count, loss, used)
     return m.finish()
 
 
@@ -159,7 +157,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     last, label = tree.rightmost(end), np.full(len(tree.leaves), -1)
     z = last[:, None] == tree.leaves
     label[last - len(tree.leaves)] = heap.label[end]
-    point = {"a": a, "d": d, "l": z.any(axis=0), "z": z} | leaf_loss.values(encoded, z, label)
+    point = {"a": a, "d": d, "l": z.any(axis=0), "z": z} | oct_parts.values(encoded, z, label)
     return point if scales is None else point | {"b": np.where(d, (scales.place[split] + 1) / scales.size[asked], 0)}
 
 

@@ -29,8 +29,7 @@ from odtc.data.linear_terms import LinearTerms
 from odtc.data.splits import Oblique
 from odtc.errors import TimeLimitReached, TreeError
 from odtc.formulations import oct
-from odtc.formulations.shared import leaf_loss
-from odtc.formulations.shared.branch_order import require_parent_branches
+from odtc.formulations.shared import oct_parts
 from odtc.formulations.shared.hyperplane_cache import cached_hyperplane
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.heuristics.margin_tree import directions, grow_margin_tree
@@ -42,9 +41,8 @@ from odtc.heuristics.separating_hyperplanes import (
     split_by_hyperplane,
     widest_gap,
 )
-from odtc.model.blocks import Axis
+from odtc.model.blocks import Axis, labels_where
 from odtc.model.builder import ModelBuilder
-from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.exact_objective import exact_objective
@@ -105,7 +103,7 @@ def build(problem: Problem) -> Model:
         problem.params.n_min,
         branch_penalty(problem),
     )
-    leaf_loss.expect_n_min(problem)
+    oct_parts.expect_n_min(problem)
     x, n, D = _weighed(problem).Z, encoded.n_rows, tree.depth
     B, L = tree.branch_nodes, tree.leaves
     row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", len(encoded.classes))
@@ -121,7 +119,7 @@ def build(problem: Problem) -> Model:
     used = m.columns("l", leaf, role=Role.USED, integer=True) if n_min else None
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=True)
     v = m.columns("v", row, node, lower=-2.0, upper=2.0)
-    count, loss = leaf_loss.columns(m, encoded, leaf, klass)
+    count, loss = oct_parts.columns(m, encoded, leaf, klass)
     i, j, at = np.arange(n)[:, None], np.arange(x.shape[1]), B[:, None]
 
     # Σ_j |a_jt| ≤ d_t;   |b_t| ≤ d_t;   d_t ≤ d_{parent(t)}                   t ∈ B
@@ -133,7 +131,7 @@ def build(problem: Problem) -> Model:
         bound = m.rows(name, node, upper=0)
         m.add(bound[B], b[B], sign)
         m.add(bound[B], d[B], -1)
-    require_parent_branches(m, d, "after")
+    oct_parts.require_parent_branches(m, d, "after")
 
     # |a_jt| ≤ s_jt ≤ d_t;   Σ_j s_jt ≥ d_t
     if s is not None:
@@ -169,11 +167,11 @@ def build(problem: Problem) -> Model:
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])
 
-    # Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t;   N_kt, Σ_k c_kt = 1 and L_t          (odtc.formulations.shared.leaf_loss)
+    # Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t;   N_kt, Σ_k c_kt = 1 and L_t          (odtc.formulations.shared.oct_parts)
     if n_min:
-        leaf_loss.fill(m, z, used, encoded.copies, n_min)
-        leaf_loss.reach(m, z, used)
-    leaf_loss.rows(m, encoded, z, c, count, loss)
+        oct_parts.fill(m, z, used, encoded.copies, n_min)
+        oct_parts.reach(m, z, used)
+    oct_parts.rows(m, encoded, z, c, count, loss)
     return m.finish()
 
 
@@ -203,7 +201,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         "l": z.any(axis=0),
         "z": z,
         "v": Z @ a.T - b,
-    } | leaf_loss.values(encoded, z, label)
+    } | oct_parts.values(encoded, z, label)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:

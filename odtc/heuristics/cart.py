@@ -11,8 +11,7 @@ from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree, blank_arrays, prune, settle
+from odtc.trees.heap_tree import CompleteTree, HeapTree, blank_arrays, prune, settle
 
 NAME = "cart"
 SUMMARY = "greedy Gini splits, chosen from the same candidates"

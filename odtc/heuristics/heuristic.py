@@ -12,8 +12,7 @@ from odtc.base.registry import Contract, Registry, did_you_mean
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree, blank_arrays
+from odtc.trees.heap_tree import CompleteTree, HeapTree, blank_arrays
 
 
 class Heuristic(Protocol):

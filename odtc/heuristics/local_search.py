@@ -15,8 +15,7 @@ from odtc.data.encoding import Encoded
 from odtc.errors import TimeLimitReached
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.heuristics.ranked_splits import RankedSplits
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import CompleteTree, HeapTree
 
 NAME = "local_search"
 SUMMARY = "a greedy tree that is improved around its splits; the best tree if a second of work proves it"

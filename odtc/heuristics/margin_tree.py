@@ -12,8 +12,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.linear_terms import LinearTerms
 from odtc.data.splits import Oblique, Split
 from odtc.heuristics.separating_hyperplanes import TIGHT, build_tree
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import CompleteTree, HeapTree
 
 PAIRS = 200  # directions of two terms at most
 

@@ -5,16 +5,14 @@ Each hyperplane found is then the one of least 1-norm that parts the rows of its
 coefficients are rounded as long as no row of the node moves (odtc.data.linear_terms).
 """
 
-from odtc.algorithms.hyperplanes.loss_unit import unit_of
-from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS, search_hyperplanes
+from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS, search_hyperplanes, unit_of
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.linear_terms import LinearTerms
 from odtc.errors import ChoiceError
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree, prune
+from odtc.trees.heap_tree import CompleteTree, HeapTree, prune
 
 NAME = "oblique"
 SUMMARY = (

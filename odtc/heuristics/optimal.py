@@ -10,8 +10,7 @@ from odtc.base.wording import option
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.heuristics.ranked_splits import RankedSplits
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import CompleteTree, HeapTree
 
 NAME = "optimal"
 SUMMARY = "the best tree, by dynamic programming, if it ends in time (optimal:seconds=60)"

@@ -14,8 +14,7 @@ from odtc.base.memory import require_memory
 from odtc.base.wording import option
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import Beyond, HeapTree, nested_splits, settle
+from odtc.trees.heap_tree import Beyond, CompleteTree, HeapTree, nested_splits, settle
 
 BYTES = (
     24  # of a search for each row and column, at least: ranks and orders of the proof, and of the search for few leaves

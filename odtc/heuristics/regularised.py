@@ -10,8 +10,8 @@ import time
 import numpy as np
 
 from odtc.algorithms.hyperplanes.held_out import Choice, choose_tree, grown_candidates
-from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.penalised import Grower, PrunedTree
+from odtc.algorithms.hyperplanes.tree_alternating import unit_of
 from odtc.base import deadline
 from odtc.base.value_class import value_class
 from odtc.data.dataset import NUMERIC, Feature
@@ -21,8 +21,7 @@ from odtc.data.splits import Oblique, Split, Subset
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
 from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree, prune
+from odtc.trees.heap_tree import CompleteTree, HeapTree, prune
 
 NAME = "regularised"
 SUMMARY = "hyperplanes with a penalty, as many as held-out rows speak for (regularised:seconds=10,se=1,seed=0,sparse=1)"

@@ -15,8 +15,7 @@ from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.linear_terms import LinearTerms, raw_values, sparsest_hyperplane
 from odtc.data.splits import Split
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle
+from odtc.trees.heap_tree import Beyond, CompleteTree, HeapTree, blank_arrays, settle
 
 MOMENT = 2.0  # seconds for the fewest terms of one node
 TIGHT = 1e-6  # margins below it are none, and what a gap keeps away from a limit, so that rounding does not cross it

@@ -1,7 +1,12 @@
-"""Families of columns or rows of a model: names and places are computed from blocks, never stored one by one."""
+"""Families of columns or rows of a model: names and places are computed from blocks, never stored one by one.
+
+The blocks of a model that is only counted (`counting`) have exact numbers of labels, and the model has no entries.
+"""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -10,13 +15,45 @@ import numpy as np
 from odtc.base.compression import pack, unpack
 from odtc.base.text import did_you_mean
 from odtc.errors import ModelError
-from odtc.model.counting import is_counting
 from odtc.model.name_spans import Words
 
 # The columns that Gurobi, CPLEX and COPT make of the ranges of rows: "Rgc4", "MPS_Rgc4".
 SLACK = re.compile(r"(MPS_)?Rg")
 PIECE = 1 << 20  # bytes of packed bits that are unpacked at once
 LARGE = 1 << 16  # labels: more are kept by few bytes, and those of a model that is only counted not looked at
+_COUNTING: ContextVar[bool] = ContextVar("counting", default=False)
+
+
+@contextmanager
+def counting() -> Iterator[None]:
+    """Models that are built within it have blocks and counts, but neither vectors nor entries."""
+    token = _COUNTING.set(True)
+    try:
+        yield
+    finally:
+        _COUNTING.reset(token)
+
+
+def is_counting() -> bool:
+    """Return whether models are only counted here, so that only the shapes of labels are used."""
+    return _COUNTING.get()
+
+
+def labels_where(mask: np.ndarray) -> tuple[np.ndarray, ...]:
+    """`np.nonzero`, by which a formulation labels an entry for each cell that is not 0.
+
+    Parameters
+    ----------
+    mask : array of any shape
+
+    Returns
+    -------
+    tuple of int arrays (entries,), one for each axis
+        In a model that is only counted they are zeros that take no memory, as many as there are entries.
+    """
+    if is_counting():
+        return (np.broadcast_to(np.intp(0), int(np.count_nonzero(mask))),) * mask.ndim
+    return np.nonzero(mask)
 
 
 @dataclass(frozen=True)

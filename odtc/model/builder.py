@@ -1,7 +1,7 @@
 """Builder of models: a formulation adds blocks of variables and constraints, and terms between them.
 
 The declarations determine the size, too: a block has as many variables as its axes have labels, a term as many
-nonzeros as its labels broadcast to. Within `odtc.model.counting` only these numbers are computed, exactly, and nothing
+nonzeros as its labels broadcast to. Within `odtc.model.blocks` only these numbers are computed, exactly, and nothing
 is laid out: no vector, no name, no entry (odtc.problem.estimates).
 """
 
@@ -16,8 +16,7 @@ from odtc.base.memory import require_memory
 from odtc.base.wording import option
 from odtc.errors import ModelError
 from odtc.model import vectors
-from odtc.model.blocks import Axis, Block, Cells, NamedBlock, PickedBlock
-from odtc.model.counting import is_counting
+from odtc.model.blocks import Axis, Block, Cells, NamedBlock, PickedBlock, is_counting
 from odtc.model.milp import SMALL, CountedModel, CountedTerm, Model, Term
 from odtc.model.vectors import Joined, replaced
 

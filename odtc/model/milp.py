@@ -24,9 +24,8 @@ from odtc.base.value_class import value_class
 from odtc.errors import ModelError
 from odtc.model import in_packages, own_parts, vectors
 from odtc.model.blocks import Block, Cells, NamedBlock
-from odtc.model.entries import Entries, sorted_entries
+from odtc.model.entries import Entries, MovedEntries, Pattern, runs_of, sorted_entries
 from odtc.model.points import name_list, split_point
-from odtc.model.repeated_labels import MovedEntries, Pattern, runs_of
 from odtc.model.summary import summary_html, summary_lines
 
 CHUNK = 100_000  # nonzeros held at once while the matrix is streamed
@@ -105,7 +104,7 @@ def _only(parts: list[np.ndarray], which: int, begin: int, end: int) -> list[np.
 
 @value_class
 class CountedTerm:
-    """A Term of a model that is only counted (odtc.model.counting): its blocks, its nonzeros, the numbers that it
+    """A Term of a model that is only counted (odtc.model.blocks): its blocks, its nonzeros, the numbers that it
     would hold, and some coefficients without their signs."""
 
     rows: Block | NamedBlock
@@ -520,7 +519,7 @@ class Model:
 
 @dataclass(frozen=True)
 class CountedModel(Model):
-    """A model that is only counted (odtc.model.counting): blocks and the sizes of terms, but no numbers.
+    """A model that is only counted (odtc.model.blocks): blocks and the sizes of terms, but no numbers.
 
     `costs`, `sides` and `bounds` are how many costs are not 0, how many sides of rows are not 0, and how many cards a
     file has for the bounds of columns.

@@ -1,6 +1,6 @@
 """Size of a model before it is built: columns, rows, nonzeros, memory and CPU seconds.
 
-The blocks and terms of a formulation determine these numbers (odtc.model.counting): they are counted exactly, with cut
+The blocks and terms of a formulation determine these numbers (odtc.model.blocks): they are counted exactly, with cut
 families and side constraints, and nothing is laid out. A formulation whose `build` searches first (`Counted`) states
 upper limits, or that only the search can tell.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from odtc.base.memory import available, smaller
 from odtc.base.wording import command, option
 from odtc.errors import ChoiceError, ModelError
-from odtc.model.counting import counting
+from odtc.model.blocks import counting
 from odtc.model.milp import CountedModel
 from odtc.problem.estimates import Counts
 
@@ -110,7 +110,7 @@ def _surely_small(problem: Problem) -> bool:
 
 def _advice(problem: Problem, cuts: str | tuple[str, ...] | None, room: int) -> str:
     """Return the greatest depth whose model fits, counted in the same way as the refused one."""
-    from odtc.trees.complete_tree import CompleteTree
+    from odtc.trees.heap_tree import CompleteTree
 
     for depth in range(problem.topology.depth - 1, 0, -1):
         less = counts_of(replace(problem, topology=CompleteTree(depth)), cuts)

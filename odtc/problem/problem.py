@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from odtc.base.registry import Member
 from odtc.base.value_class import frozen_class, value_class
 from odtc.data.encoding import Encoded
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 
 Derived = TypeVar("Derived")
 

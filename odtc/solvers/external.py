@@ -31,7 +31,7 @@ from odtc.solvers import log_parser as logs
 from odtc.solvers.child_process import Child, attend
 from odtc.solvers.executables import Program, locate
 from odtc.solvers.log_buffer import PIECE, Transcript
-from odtc.solvers.messages import Log, Outcome
+from odtc.solvers.protocols import Log, Outcome
 
 # Bytes of a solution file: more than any solver writes for a model of so many columns and rows.
 SOLUTION_BYTES, BYTES_A_LINE = 1 << 22, 1 << 12

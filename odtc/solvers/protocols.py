@@ -1,15 +1,93 @@
-"""Protocols of solvers that run as programs and of solvers inside Python packages, and the registry of solvers."""
+"""Protocols of solvers that run as programs and of solvers inside Python packages, the records that a solver and the
+process that started it exchange, and the registry of solvers.
+
+Files stay in the subset that all solvers read alike (docs/reference/file-formats.md), so most solvers need no flag of
+their `Dialect` except the form of their starts. If a dialect cannot express something, the command says so; it is never
+dropped.
+"""
 
 import re
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import field
 from typing import Any, Protocol
 
 import numpy as np
 
 from odtc.base.registry import Contract, Registry
-from odtc.model.solution import Termination
-from odtc.solvers.capabilities import Dialect
+from odtc.base.value_class import frozen_class
+from odtc.model.solution import Options, Termination
+
+
+@frozen_class
+class Job:
+    """A model as arrays, which can be sent to another process. `A` is a csc_array, `start` a point."""
+
+    c: np.ndarray
+    offset: float
+    A: Any
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+    col_lower: np.ndarray
+    col_upper: np.ndarray
+    integrality: np.ndarray
+    options: Options
+    start: np.ndarray | None = None
+
+
+@frozen_class
+class Incumbent:
+    """A point that a running solver has found: float64 of shape (columns,)."""
+
+    x: np.ndarray
+
+
+@frozen_class
+class Log:
+    """A piece of a running solver's log."""
+
+    text: str
+
+
+@frozen_class
+class Outcome:
+    """Report of a solver at its end; `objective` and `bound` are its own claims."""
+
+    x: np.ndarray | None = field(repr=False)
+    termination: Termination
+    objective: float | None = None
+    bound: float | None = None
+    nodes: int | None = None
+    start: str = "none"
+    message: str = ""
+    cpu_seconds: float | None = None
+
+
+@frozen_class
+class Dialect:
+    """The dialect of a solver. `reads`: model formats, best first. `gzip`: it reads them as .gz. `start`: the point
+    format of its MIP starts, always complete ones (None: it has no starts). `lp_start`: it accepts one for a model
+    without integer variables, too (CPLEX ends with an error, others ignore it). `cuts`: USERCUTS and LAZYCONS
+    sections have their usual meaning (docs/reference/file-formats.md). `duals`: its solutions of an LP contain
+    duals. `limit`: the restriction without a licence."""
+
+    reads: tuple[str, ...] = ("mps", "lp", "fixed-mps")
+    gzip: bool = True
+    start: str | None = None
+    start_suffix: str = ".sol"
+    lp_start: bool = False
+    cuts: bool = False
+    duals: bool = False
+    limit: str = ""
+
+    def words(self) -> str:
+        """One line for `odtc list solvers`."""
+        said = ["reads " + ", ".join(self.reads) + (" and .gz" if self.gzip else ", no .gz")]
+        said += ["MIP starts" if self.start else "no MIP starts", "lazy rows" if self.cuts else "no lazy rows"]
+        said += ["duals"] if self.duals else []
+        said += [self.limit] if self.limit else []
+        return ", ".join(said)
+
 
 # Takes a point, float64 (columns,), and whether its integer columns are whole. Returns violated rows: A, csr_array
 # (rows, columns), and their upper sides, float64 (rows,); A @ x <= upper for every feasible point. Without such a row,
@@ -68,8 +146,8 @@ class PackageSolver(Protocol):
     """A solver that runs inside a Python package, in a process of its own."""
 
     @abstractmethod
-    def run(self, job: Any, emit: Callable[[Any], object], cancelled: Callable[[], bool]) -> Any:
-        """The Outcome of a Job; events go to `emit`, and `cancelled` says whether to stop (odtc.solvers.messages)."""
+    def run(self, job: Job, emit: Callable[[Incumbent | Log], object], cancelled: Callable[[], bool]) -> Outcome:
+        """The Outcome of a Job; events go to `emit`, and `cancelled` says whether to stop."""
         ...
 
     @abstractmethod

@@ -37,8 +37,7 @@ from odtc.solvers import log_parser as logs
 from odtc.solvers.child_process import Child, attend
 from odtc.solvers.cut_rows import CutCalls, is_installed
 from odtc.solvers.executables import FOUND
-from odtc.solvers.messages import Incumbent, Job, Log, Outcome
-from odtc.solvers.protocols import SOLVERS, Cuts, CutSolver, PackageSolver
+from odtc.solvers.protocols import SOLVERS, Cuts, CutSolver, Incumbent, Job, Log, Outcome, PackageSolver
 from odtc.solvers.solver import find_solver, installed
 
 # Threads of solvers that did not stop when told. A Python that ends in good order under them aborts.

@@ -20,8 +20,7 @@ def main() -> None:
     os.dup2(2, 1)
     from odtc.model.solution import Termination
     from odtc.solvers.child_process import GRACE
-    from odtc.solvers.messages import Outcome
-    from odtc.solvers.protocols import SOLVERS
+    from odtc.solvers.protocols import SOLVERS, Outcome
 
     module = SOLVERS.get(sys.argv[1])
     lock, stop = threading.Lock(), threading.Event()

@@ -22,8 +22,7 @@ from odtc.problem.formulation import FORMULATIONS, Compiled
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
 from odtc.problem.support import small_problem
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import Beyond, blank_arrays, settle
+from odtc.trees.heap_tree import Beyond, CompleteTree, blank_arrays, settle
 from odtc.workflow.row_selection.selection import as_csv
 
 COMPILED = FORMULATIONS.able(Compiled)  # learners have no model: tests/unit/test_learners.py

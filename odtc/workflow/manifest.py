@@ -65,7 +65,7 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.identity import identity_of, short
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
-from odtc.trees.complete_tree import DEEPEST, CompleteTree
+from odtc.trees.heap_tree import DEEPEST, CompleteTree
 from odtc.workflow.row_selection.selection import take_rows
 
 SCHEMA = "odtc.manifest/1"

@@ -22,7 +22,7 @@ from odtc.problem.estimates import Estimate, Sizes
 from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.problem.parameters import able_models, keeps_rows, params_to_json, parse_params
 from odtc.problem.problem import Choice, Problem
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow.plan import may_search
 from odtc.workflow.row_selection.selection import TIME_SHARE, select_rows
 from odtc.workflow.specification import LEAF_ONLY, ModelSpec, RunSpec

@@ -21,7 +21,7 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.problems import ALL_VARIANTS, COMPILED, form_id, posed_first
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 
 GOLDEN = Path(__file__).parent / "golden"
 

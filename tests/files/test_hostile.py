@@ -18,7 +18,7 @@ from odtc.data.cells.readers.arff import NOMINAL
 from odtc.data.reading import read
 from odtc.errors import OdtcError
 from odtc.formulations.dpflow.forms.live_cases import Live
-from odtc.solvers.toml_solver import from_template
+from odtc.solvers.solver import from_template
 from tests.command_line import MONKS, odtc
 
 MONKS_1 = MONKS / "monks-1.csv"

@@ -36,7 +36,7 @@ from odtc.formulations.cg.column_pool import read_pool as read_columns
 from odtc.formulations.dpflow.forms.live_cases import Live
 from odtc.solvers.protocols import SOLVERS
 from odtc.solvers.solve import said_in_log
-from odtc.solvers.toml_solver import from_template
+from odtc.solvers.solver import from_template
 from odtc.trees.importing import read_foreign
 from odtc.trees.tree import read_tree
 from odtc.verification.certificate import check, read_certificate

@@ -89,7 +89,7 @@ def test_an_argument_that_is_missing_is_answered_with_a_sentence(kind):
     from odtc.data.encoding import encode
     from odtc.problem.parameters import parse_params
     from odtc.problem.problem import Problem
-    from odtc.trees.complete_tree import CompleteTree
+    from odtc.trees.heap_tree import CompleteTree
 
     X = np.array([[0.0, 0], [0, 1], [1, 0], [2, 1], [2, 2], [1, 2]])
     features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))

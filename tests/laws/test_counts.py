@@ -11,7 +11,7 @@ from odtc.errors import ModelError
 from odtc.evaluation import size_table
 from odtc.evaluation.size_table import SizeTable
 from odtc.model import blocks
-from odtc.model.counting import counting, labels_where
+from odtc.model.blocks import counting, labels_where
 from odtc.problem import counts
 from odtc.problem.estimates import Counts
 from odtc.problem.formulation import FORMULATIONS

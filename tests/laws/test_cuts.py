@@ -23,8 +23,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.testing.optima import exhaustive_cost, optimum, relaxed, solved
 from odtc.testing.problems import ALL_VARIANTS, form_id, heaps, problems
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import settle
+from odtc.trees.heap_tree import CompleteTree, settle
 from odtc.workflow import artifacts, pipeline
 from tests.command_line import MONKS, odtc
 

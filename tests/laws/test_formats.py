@@ -17,7 +17,7 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.problems import ALL_VARIANTS, form_id, problems
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from tests import highs_reader
 
 # A folder made once serves all examples of a test: every example writes its files anew.

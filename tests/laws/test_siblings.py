@@ -16,7 +16,7 @@ from odtc.problem.problem import Problem
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import COMPILED
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow import artifacts, pipeline
 
 # What a tree costs (share of an error, price of a branch node), what a leaf must hold, and who can say so.

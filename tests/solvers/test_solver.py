@@ -26,8 +26,8 @@ FAKE = '''
 import os, sys, time
 from pathlib import Path
 import numpy as np
-from odtc.solvers.capabilities import Dialect
-from odtc.solvers.messages import Incumbent, Log, Outcome
+from odtc.solvers.protocols import Dialect
+from odtc.solvers.protocols import Incumbent, Log, Outcome
 from odtc.model.solution import Progress, Termination
 NAME, SUMMARY, DIALECT = "fake", "for tests", Dialect()
 def version(): return None if os.environ.get("FAKE_ABSENT") else "1.0"

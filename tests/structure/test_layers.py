@@ -288,7 +288,7 @@ def test_what_only_some_systems_have_is_behind_one_module(path):
 
 
 # Who names the interpreter: one starts it (with -P), the others find programs and give scripts of users its name.
-MAY_NAME_PYTHON = {"base/system.py", "solvers/executables.py", "solvers/toml_solver.py", "testing/generated_code.py"}
+MAY_NAME_PYTHON = {"base/system.py", "solvers/executables.py", "solvers/solver.py", "testing/generated_code.py"}
 STARTS = re.compile(
     r"os\.(system|popen|exec\w+|spawn\w+|posix_spawn\w*|fork\w*|startfile)|asyncio\.create_subprocess_\w+|pty\.\w+"
 )

@@ -14,8 +14,7 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import blank_arrays, settle
+from odtc.trees.heap_tree import CompleteTree, blank_arrays, settle
 from odtc.workflow import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -34,8 +34,7 @@ from odtc.problem.parameters import parse_params
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.optima import exhaustive_cost
 from odtc.testing.problems import heaps, problems
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import settle, with_min_leaf_rows
+from odtc.trees.heap_tree import CompleteTree, settle, with_min_leaf_rows
 from odtc.verification.verify import verify_tree
 from odtc.workflow import pipeline
 from tests.command_line import odtc as run

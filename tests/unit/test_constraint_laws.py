@@ -24,11 +24,10 @@ from odtc.problem.constraints.constraint import (
     posed,
     takes,
 )
-from odtc.problem.constraints.kind import CONSTRAINTS
+from odtc.problem.constraints.kind import CONSTRAINTS, Terms
 from odtc.problem.constraints.on_predictions import mend, predicted
 from odtc.problem.constraints.search_terms import _additive, search_problem
 from odtc.problem.constraints.search_units import settled_price, whole
-from odtc.problem.constraints.terms import Terms
 from odtc.testing.problems import ALL_VARIANTS
 from odtc.trees.heap_tree import Beyond, HeapTree, settle
 from odtc.workflow import pipeline

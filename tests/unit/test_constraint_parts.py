@@ -24,15 +24,13 @@ from odtc.problem.constraints.constraint import (
     takes,
 )
 from odtc.problem.constraints.groups import MANY, carrying, example_of, groups, members, rarest, regrouped
-from odtc.problem.constraints.kind import CONSTRAINTS, Knows
+from odtc.problem.constraints.kind import CONSTRAINTS, Knows, Terms
 from odtc.problem.constraints.on_groups import _chooses
 from odtc.problem.constraints.on_nodes import above_leaves
 from odtc.problem.constraints.on_predictions import Line, _line, knows, mend
-from odtc.problem.constraints.proportions import at_least, at_most, gaps
-from odtc.problem.constraints.rates import lacking, part
+from odtc.problem.constraints.rates import at_least, at_most, gaps, lacking, part
 from odtc.problem.constraints.search_terms import search_problem, subsets_of
 from odtc.problem.constraints.search_units import rounded_down, settled_price, whole
-from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.workflow import pipeline
 from tests.unit.test_each_constraint import trees

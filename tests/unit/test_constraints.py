@@ -15,8 +15,7 @@ from odtc.heuristics.heuristic import grow
 from odtc.problem.constraints.constraint import broken, mended, parse
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.testing.exhaustive import cheapest, least_losses
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import settle
+from odtc.trees.heap_tree import CompleteTree, settle
 from odtc.verification.verify import verify_tree
 from odtc.workflow import pipeline
 from tests.command_line import MONKS, refused

@@ -30,12 +30,11 @@ from odtc.problem.constraints.constraint import (
     speak_of_columns,
 )
 from odtc.problem.constraints.groups import members
-from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Subject
+from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Subject, Terms
 from odtc.problem.constraints.kinds import monotone
 from odtc.problem.constraints.on_nodes import above_leaves
 from odtc.problem.constraints.on_predictions import _written, lines, mend, predicted
 from odtc.problem.constraints.search_terms import search_problem
-from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.workflow import pipeline
 from tests.unit.test_constraint_parts import saying

@@ -195,7 +195,7 @@ def test_rows_that_cost_nothing_leave_cart_a_leaf():
     cost = np.array([[0, 0, 0], [1, 0, 1], [1, 1, 0.0]])
     free = replace(encoded, weight=np.where(encoded.y == 0, 1.0, 0.0), cost=cost)
     from odtc.heuristics.heuristic import grow
-    from odtc.trees.complete_tree import CompleteTree
+    from odtc.trees.heap_tree import CompleteTree
 
     assert grow("cart", free, CompleteTree(2)).n_branch_nodes == 0 == settle(np.full(8, -1), free).n_branch_nodes
 

@@ -5,7 +5,7 @@ from hypothesis import Phase, given, seed, settings
 
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
-from odtc.formulations.fair.by_definition import index
+from odtc.formulations.fair.discrimination import index
 from odtc.testing.exhaustive import every_split
 from odtc.testing.problems import constrained, datasets
 

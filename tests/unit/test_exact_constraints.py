@@ -18,7 +18,7 @@ from odtc.base.whole_numbers import next_fraction, summed_weights
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, NoSolutionError, SolverError
 from odtc.problem.constraints.by_definition import exact, rate
-from odtc.problem.constraints.numbers import show_exact
+from odtc.problem.constraints.kind import show_exact
 from odtc.solvers.solver import find_solver, installed
 from tests.command_line import odtc as command
 

@@ -20,8 +20,7 @@ from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.exhaustive import cheapest, every_split, fewest_branch_nodes
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import CompleteTree, HeapTree
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest

@@ -16,7 +16,7 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.optima import relaxed
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 
 SLOW = {
     "deadline": None,

@@ -16,8 +16,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.testing.optima import exhaustive_cost
 from odtc.testing.problems import heaps, problems
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import CompleteTree, HeapTree
 from tests.files.test_golden import small
 from tests.laws.test_cuts import SLOW
 

@@ -20,8 +20,7 @@ from odtc.heuristics import cart, local_search
 from odtc.heuristics.heuristic import HEURISTICS, grow
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import problems
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import settle
+from odtc.trees.heap_tree import CompleteTree, settle
 from odtc.workflow import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

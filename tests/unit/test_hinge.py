@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
-from odtc.algorithms.hyperplanes import hinge
+from odtc.algorithms.hyperplanes import linear_models
 
 
 @given(
@@ -23,7 +23,7 @@ def test_a_model_is_to_the_bit_that_of_scikit_learn(seed, rows, columns, C, spar
     Z = rng.normal(size=(rows, 2 * columns)).round(int(rng.integers(0, 8)))[:, ::2]  # columns that are not side by side
     side, weight = rng.random(rows) < 0.5, rng.random(rows) * rng.choice([1, 1e6])
     side[:2] = [True, False]
-    h, g = hinge.fit_hinge(Z, side, weight, C, sparse=sparse, steps=60, seed=seed % 2**31)
+    h, g = linear_models.fit_hinge(Z, side, weight, C, sparse=sparse, steps=60, seed=seed % 2**31)
     penalty = "l1" if sparse else "l2"
     model = LinearSVC(C=C, penalty=penalty, dual=False, max_iter=60, tol=1e-3, random_state=seed % 2**31)
     model.fit(Z, side, sample_weight=weight)
@@ -31,7 +31,7 @@ def test_a_model_is_to_the_bit_that_of_scikit_learn(seed, rows, columns, C, spar
 
 
 def test_this_scikit_learn_is_called_past_its_checks():
-    assert hinge._is_alike()
+    assert linear_models._is_alike()
 
 
 @pytest.mark.parametrize("other", ["another end", "another call", "no such module"])
@@ -42,10 +42,10 @@ def test_a_scikit_learn_that_is_not_alike_is_called_as_it_wants_to_be(other, mon
         call = (lambda Z, *_: (Z[0], 0.0)) if other == "another end" else lambda Z: None
         return call
 
-    monkeypatch.setattr(hinge, "_direct", direct)
-    alike = hinge._is_alike.__wrapped__()
+    monkeypatch.setattr(linear_models, "_direct", direct)
+    alike = linear_models._is_alike.__wrapped__()
     assert not alike
-    monkeypatch.setattr(hinge, "_is_alike", lambda: alike)
+    monkeypatch.setattr(linear_models, "_is_alike", lambda: alike)
     Z = np.array([[0.0], [1.0]])
-    h, g = hinge.fit_hinge(Z, Z[:, 0] > 0, np.ones(2), 1e3, sparse=False, steps=60)
+    h, g = linear_models.fit_hinge(Z, Z[:, 0] > 0, np.ones(2), 1e3, sparse=False, steps=60)
     assert (Z @ h > g).tolist() == [False, True]

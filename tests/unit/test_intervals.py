@@ -25,7 +25,7 @@ from odtc.problem.problem import Problem
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import costs
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow import pipeline
 from tests.command_line import CHECKOUT, MONKS
 from tests.command_line import odtc as command

@@ -12,7 +12,7 @@ import odtc
 from odtc.data.encoding import encode
 from odtc.heuristics.heuristic import grow
 from odtc.testing.exhaustive import cheapest
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -22,7 +22,7 @@ from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import _can_be_encoded, datasets
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow import pipeline
 from tests.command_line import odtc as run
 

@@ -16,8 +16,7 @@ from odtc.data.splits import Oblique, Subset, Threshold
 from odtc.errors import ChoiceError, DataError
 from odtc.heuristics.heuristic import grow
 from odtc.testing.problems import problems
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import CompleteTree, HeapTree
 from odtc.workflow import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

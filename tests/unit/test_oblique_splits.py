@@ -12,8 +12,7 @@ from odtc.data.encoding import Encoded, encode
 from odtc.data.splits import Oblique, Term, Threshold, split_from_json
 from odtc.errors import DataError, TreeError
 from odtc.testing.random_trees import cells, hyperplanes, rows_for, trees
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import CompleteTree, HeapTree
 from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.verification.verify import _goes_left

@@ -25,8 +25,7 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import every_hyperplane
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import CompleteTree, HeapTree
 from odtc.workflow import pipeline
 from tests.command_line import odtc as run
 from tests.unit.test_svm1_odt import encode, least_errors, small

@@ -19,7 +19,7 @@ from odtc.heuristics.heuristic import grow
 from odtc.heuristics.regularised import candidates, choose
 from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
 from odtc.problem.formulation import FORMULATIONS
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow.row_selection.selection import select_rows
 from tests.command_line import odtc as run
 

@@ -21,8 +21,7 @@ from odtc.problem.problem import Problem
 from odtc.testing.optima import assert_point_of, optimum
 from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+from odtc.trees.heap_tree import CompleteTree, HeapTree, blank_arrays, settle
 from odtc.verification.verify import UNSUPPORTED
 from odtc.workflow.posing import pose
 from odtc.workflow.specification import RunSpec

@@ -20,7 +20,7 @@ from odtc.problem.cuts import cut, separation
 from odtc.problem.cuts.cut import CUTS, EVERY_TREE
 from odtc.testing.optima import exhaustive_cost, relaxed
 from odtc.testing.problems import form_id, heaps, problems
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow import artifacts, pipeline, solving
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import loop_of

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from odtc.solvers.capabilities import Dialect
 from odtc.solvers.external import lay_out
+from odtc.solvers.protocols import Dialect
 from odtc.solvers.solver import SOLVERS, find_solver, version
 from odtc.workflow import pipeline
 from tests.command_line import MONKS

@@ -27,8 +27,7 @@ from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import every_hyperplane
 from odtc.testing.optima import assert_rows_kept, optimum
 from odtc.testing.problems import heaps, problems
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import CompleteTree, HeapTree
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.workflow import compiling, pipeline
 from odtc.workflow.manifest import read_manifest

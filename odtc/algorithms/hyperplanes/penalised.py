@@ -20,8 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.algorithms.hyperplanes.class_halves import Halves, class_halves, fills_tree
-from odtc.algorithms.hyperplanes.hinge import fit_hinge
-from odtc.algorithms.hyperplanes.logistic import fit_logistic
+from odtc.algorithms.hyperplanes.linear_models import fit_hinge, fit_logistic
 from odtc.algorithms.hyperplanes.tree_alternating import reach, search_hyperplanes
 from odtc.base.value_class import value_class
 

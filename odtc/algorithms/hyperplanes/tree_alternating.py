@@ -11,6 +11,7 @@ Everything is drawn from the seed, and work is counted, so the same seed gives t
 comes first.
 """
 
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -18,8 +19,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from odtc.algorithms.hyperplanes.hinge import fit_hinge
 from odtc.algorithms.hyperplanes.line_search import LineSearch
+from odtc.algorithms.hyperplanes.linear_models import fit_hinge
 
 NEAR = 1e-9  # losses that differ by less are one
 PASSES = 12  # over all nodes before a tree counts as settled
@@ -345,3 +346,22 @@ def _best_axis(Z, sign) -> int:
     ends = np.vstack([value[1:] > value[:-1], np.ones((1, Z.shape[1]), bool)])
     total = sums[-1:]
     return int(np.where(ends, np.maximum(sums, total - sums), -np.inf).max(axis=0).argmax())
+
+
+def unit_of(numbers: np.ndarray) -> float:
+    """Return the power of two for which the largest of some numbers is between 1 and 2 units: the unit of losses and
+    weights in a search, so that numbers that count as equal differ by a part of the cost of a row. Sums of numbers in
+    this unit agree with the sums of the numbers themselves to the last bit.
+
+    Parameters
+    ----------
+    numbers : ndarray of float64
+        All 0 or more.
+
+    Returns
+    -------
+    float
+        1 if none is above 0.
+    """
+    most = float(np.max(numbers, initial=0.0))
+    return 2.0 ** (math.frexp(most)[1] - 1) if most > 0 else 1.0

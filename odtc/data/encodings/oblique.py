@@ -9,8 +9,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from odtc.algorithms.hyperplanes.loss_unit import unit_of
-from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
+from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes, unit_of
 from odtc.base import deadline
 from odtc.data.binary_splits.column_splits import BINS, level_splits, threshold_splits
 from odtc.data.dataset import NUMERIC

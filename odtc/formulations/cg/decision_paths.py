@@ -24,7 +24,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import whole_weights
 from odtc.errors import ChoiceError
 from odtc.problem.exact_objective import WholeCosts
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 
 MOST_PATHS = 4_000_000  # to all nodes together
 MOST_BYTES = 2**30  # of their packed rows

@@ -29,13 +29,10 @@ from odtc.base.whole_numbers import as_written, sums_of_whole, whole_losses
 from odtc.base.wording import param
 from odtc.data.original_features import Features
 from odtc.errors import ChoiceError
-from odtc.formulations.fair import by_definition
-from odtc.formulations.fair.discrimination import Contrast, price
-from odtc.formulations.shared import leaf_loss
-from odtc.formulations.shared.branch_order import require_parent_branches
-from odtc.model.blocks import Axis
+from odtc.formulations.fair.discrimination import Contrast, index, price
+from odtc.formulations.shared import oct_parts
+from odtc.model.blocks import Axis, labels_where
 from odtc.model.builder import ModelBuilder
-from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.exact_objective import exact_objective
@@ -68,7 +65,7 @@ class Params:
 
 def build(problem: Problem) -> Model:
     encoded, tree, n_min = problem.encoded, problem.topology, problem.params.n_min
-    leaf_loss.expect_n_min(problem)
+    oct_parts.expect_n_min(problem)
     kind, first = _kinds(encoded)
     x, n, D = Features.of(encoded), len(first), tree.depth
     B, L = tree.branch_nodes, tree.leaves
@@ -89,7 +86,7 @@ def build(problem: Problem) -> Model:
     w = m.columns("w", row, node, integer=True)  # whole if p, v and s are, but SCIP 10.0 gave points that are not
     z = m.columns("z", row, leaf, role=Role.ROUTE)
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
-    count, loss = leaf_loss.columns(m, encoded, leaf, klass)
+    count, loss = oct_parts.columns(m, encoded, leaf, klass)
 
     i, t = np.arange(n)[:, None], B[:, None]
     j, a = np.arange(x.n), np.arange(len(x.size))  # all features, and the numeric ones, which come first
@@ -98,7 +95,7 @@ def build(problem: Problem) -> Model:
     choose = m.rows("choose", node, lower=0, upper=0)
     m.add(choose[t], p[t, j])
     m.add(choose[B], d[B], -1)
-    require_parent_branches(m, d, "after")
+    oct_parts.require_parent_branches(m, d, "after")
 
     # q_t ≤ Σ_j p_tj (1 - ε_j)                                         j numeric, ε_j = 1 / thresholds of j
     # q_t - Σ_j p_tj (x_ij - ε_j) ≤ v_it ≤ q_t + Σ_j p_tj (1 - x_ij)
@@ -146,12 +143,12 @@ def build(problem: Problem) -> Model:
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])
 
-    # Σ_i z_il ≥ n_min u_l;   z_il ≤ u_l;   N_kl, Σ_k c_kl = 1 and L_l          (odtc.formulations.shared.leaf_loss)
+    # Σ_i z_il ≥ n_min u_l;   z_il ≤ u_l;   N_kl, Σ_k c_kl = 1 and L_l          (odtc.formulations.shared.oct_parts)
     if n_min:
         used = m.columns("u", leaf, role=Role.USED, integer=True)
-        leaf_loss.fill(m, z, used, np.bincount(kind, encoded.copies), n_min)
-        leaf_loss.reach(m, z, used)
-    leaf_loss.rows(m, encoded, z, c, count, loss, of=kind)
+        oct_parts.fill(m, z, used, np.bincount(kind, encoded.copies), n_min)
+        oct_parts.reach(m, z, used)
+    oct_parts.rows(m, encoded, z, c, count, loss, of=kind)
     if contrast := _contrast(problem, kind, first):
         price(m, contrast, problem.params.rho, z, c, L)
     return m.finish()
@@ -197,7 +194,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         "z": z,
         "v": ((profiles <= cut[:, None]) & (numbers > 0)).any(axis=2),
         "u": z.any(axis=0),
-    } | leaf_loss.values(encoded, z[kind], label[tree.leaves])
+    } | oct_parts.values(encoded, z[kind], label[tree.leaves])
     if contrast := _contrast(problem, kind, first):
         y = label[end][:, None] == np.arange(K)
         point |= {"y": y[contrast.rows], "gap": contrast.gaps(y)}
@@ -305,4 +302,4 @@ def paid_for(problem: Problem, predicted) -> float:
         return 0.0
     place = [feature.name for feature in dataset.features].index(params.group)
     others = np.delete(dataset.X, place, axis=1) if params.index == "treatment" else dataset.X[:, :0]
-    return params.rho * by_definition.index(dataset.X[:, place], others, predicted, dataset.weight)
+    return params.rho * index(dataset.X[:, place], others, predicted, dataset.weight)

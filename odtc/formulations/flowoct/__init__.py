@@ -54,8 +54,7 @@ from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role, node_axis
 from odtc.trees.boxes import Boxes
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import CompleteTree, HeapTree
 
 NAME = "flowoct"
 TITLE = "FlowOCT: max-flow formulation on binary splits"

@@ -22,9 +22,8 @@ from odtc.algorithms.equal_rows import equal_rows
 from odtc.base.value_class import value_class
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Threshold
-from odtc.model.blocks import Axis, Block, Cells
+from odtc.model.blocks import Axis, Block, Cells, labels_where
 from odtc.model.builder import ModelBuilder
-from odtc.model.counting import labels_where
 from odtc.problem.roles import Role
 
 BITS = 48  # outcomes that are compared as one number

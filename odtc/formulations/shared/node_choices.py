@@ -14,8 +14,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.problem.formulation import SAME, TIGHTER, ModelChange
 from odtc.problem.problem import Problem
 from odtc.problem.roles import node_axis
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree, settle
+from odtc.trees.heap_tree import CompleteTree, HeapTree, settle
 
 FULL = ModelChange("at lambda = 0 every branch node branches, so only leaves predict", SAME, TIGHTER)
 STUMP = ModelChange("bottom=stump: a bottom node with its two leaves is one choice (undo: bottom=flow)", SAME, TIGHTER)

@@ -38,9 +38,8 @@ from odtc.formulations.svm1_odt.margin_prices import MarginPrices, choose_margin
 from odtc.formulations.svm1_odt.parts import Form, literal
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.heuristics.separating_hyperplanes import build_tree, drop_unfit_nodes, split_by_hyperplane
-from odtc.model.blocks import Axis
+from odtc.model.blocks import Axis, labels_where
 from odtc.model.builder import ModelBuilder
-from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.exact_objective import exact_objective

@@ -21,8 +21,7 @@ from odtc.base.value_class import value_class
 from odtc.data.encoding import Encoded
 from odtc.data.linear_terms import LinearTerms
 from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import CompleteTree, HeapTree
 
 SECONDS = 20.0  # that the folds take at most, and PART of the time that is left within a limit
 PART = 0.4

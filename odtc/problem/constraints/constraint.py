@@ -23,8 +23,7 @@ from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError, OdtcError, SaysNothingError, SearchOnlyError, TreeError
 from odtc.model.vectors import replaced
 from odtc.problem.constraints.groups import carrying, example_of, rarest
-from odtc.problem.constraints.kind import CONSTRAINTS, Constraint, Knows, OnPredictions, Repairs, Subject
-from odtc.problem.constraints.numbers import read_number
+from odtc.problem.constraints.kind import CONSTRAINTS, Constraint, Knows, OnPredictions, Repairs, Subject, read_number
 from odtc.problem.expressions import Expression, Need, Needs, Statement, missing, needed, stated
 from odtc.problem.formulation import FORMULATIONS, Compiled, SearchesItself
 from odtc.problem.problem import Problem

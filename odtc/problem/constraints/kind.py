@@ -24,7 +24,12 @@ cuts. Only a formulation whose columns are subtrees knows kinds by name: those o
 
 from __future__ import annotations
 
+import math
+import re
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
@@ -32,19 +37,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from odtc.base.registry import Contract, Member, Registry
-from odtc.base.value_class import frozen_class
+from odtc.base.text import show_number
+from odtc.base.value_class import frozen_class, value_class
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.by_definition import Reference, tried
-from odtc.problem.constraints.numbers import show_exact
 
 if TYPE_CHECKING:
+    from odtc.algorithms.constrained.constrained_problem import Below
     from odtc.data.encoding import Encoded
     from odtc.model.builder import ModelBuilder
     from odtc.model.milp import Model
-    from odtc.problem.constraints.proportions import ShareSum
-    from odtc.problem.constraints.terms import Terms
     from odtc.problem.problem import Problem
     from odtc.trees.heap_tree import HeapTree
+
+DECIMAL = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?"
+NUMBER = re.compile(rf"(?P<above>{DECIMAL})(/(?P<below>\d+\.?\d*)|(?P<percent>\s*%))?", re.ASCII)
+LONGEST = 400  # signs of a number
 
 
 @frozen_class
@@ -188,8 +196,8 @@ class ConstraintType(Protocol):
         return self.NEEDS
 
     def terms(self, encoded: Encoded, given: Constraint) -> Terms | None:
-        """Return the form for the constrained search (odtc.problem.constraints.terms.Terms); None if its `answers` are
-        enough, or if every tree is to be checked."""
+        """Return the form for the constrained search (`Terms`); None if its
+        `answers` are enough, or if every tree is to be checked."""
         return None
 
     def compared(self, given: Constraint) -> tuple[str, ...]:
@@ -213,7 +221,7 @@ class OnProportions(Protocol):
     @abstractmethod
     def proportions(self, encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
         """Return sums of shares, each of which is at most a number if the constraint is satisfied
-        (odtc.problem.constraints.proportions.ShareSum), for the class predicted of each row, int (rows,)."""
+        (odtc.problem.constraints.rates.ShareSum), for the class predicted of each row, int (rows,)."""
         ...
 
 
@@ -325,3 +333,98 @@ CONSTRAINTS = Registry(
     abilities=(("OnPredictions", ON_PREDICTIONS),),
     tabled=(RATES, "odtc.problem.constraints.rate_table"),
 )
+
+
+@value_class
+class Terms:
+    """The forms of one constraint; omitted forms impose nothing.
+
+    Attributes
+    ----------
+    lines : tuple of (whole numbers (rows, classes), whole upper)
+        The sum over rows of their uses by their predictions is at most `upper`.
+    nodes : int or None
+        The largest number of branch nodes.
+    leaves : tuple of (class, most)
+        The largest number of leaves that predict a class.
+    measures : tuple of (int64 (rows,), float64 (classes,))
+        The measure of each row, and the least sum for a leaf that predicts a class; -inf for none.
+    levels : Callable[[int], bool (depth, splits)] or None
+        For a depth, the splits that are allowed at each level.
+    below : Below or None
+        Splits that may be below one.
+    groups : (int (splits,), most) or None
+        The group of each split, and the largest number of different groups in a tree.
+    apart : tuple of (bool (splits,), bool (splits,))
+        Splits of the first set never occur in a tree with splits of the second.
+    all_or_none : tuple of bool (splits,)
+        A tree with a split of one of these sets has one of each of them; the constrained search checks it.
+    checked : bool
+        Whether none of these is enough, so that every tree is checked.
+    """
+
+    lines: tuple[Any, ...] = ()
+    nodes: int | None = None
+    leaves: tuple[Any, ...] = ()
+    measures: tuple[Any, ...] = ()
+    levels: Callable[[int], np.ndarray] | None = None
+    below: Below | None = None
+    groups: tuple[Any, ...] | None = None
+    apart: tuple[Any, ...] = ()
+    all_or_none: tuple[Any, ...] = ()
+    checked: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """The share of the rows `among`, bool (rows,), that are `counted`, bool (rows,), times `coef`; `of` names these
+    rows in words, as after "row"."""
+
+    coef: float
+    among: np.ndarray
+    counted: np.ndarray
+    of: str
+
+    @property
+    def value(self) -> float:
+        """The share; 0 among no rows."""
+        return float((self.among & self.counted).sum() / max(1, self.among.sum()))
+
+
+@value_class
+class ShareSum:
+    """Σ of some shares ≤ upper."""
+
+    shares: tuple[Share, ...]
+    upper: float
+
+
+def read_number(text: str) -> Fraction | None:
+    """Return the number of a text such as 0.05, 1/20, 5% or 5 %, exactly; None if it is not a finite number."""
+    found = NUMBER.fullmatch(text) if len(text) <= LONGEST else None
+    if found is None or not (below := Fraction(found["below"] or (100 if found["percent"] else 1))):
+        return None
+    value = Fraction(found["above"]) / below
+    return value if math.isfinite(_float(value)) else None
+
+
+def show_exact(value: Fraction) -> str:
+    """Return the shortest text that reads back as the same number: a decimal if there is one, else a fraction."""
+    if math.isfinite(near := _float(value)) and Fraction(repr(near)) == value:
+        return show_number(near)
+    twos_and_fives = value.denominator
+    for prime in (2, 5):
+        while twos_and_fives % prime == 0:
+            twos_and_fives //= prime
+    if twos_and_fives > 1 or value.denominator == 1:
+        return str(value)
+    with localcontext() as context:
+        context.prec = LONGEST + value.denominator.bit_length() + value.numerator.bit_length()
+        return str(Decimal(value.numerator) / Decimal(value.denominator))
+
+
+def _float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

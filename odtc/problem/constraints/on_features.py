@@ -20,8 +20,7 @@ from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import SPLITTING, least_missed, split_variables
-from odtc.problem.constraints.kind import Constraint, Knows
-from odtc.problem.constraints.terms import Terms
+from odtc.problem.constraints.kind import Constraint, Knows, Terms
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 

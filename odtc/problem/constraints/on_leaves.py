@@ -18,10 +18,9 @@ from odtc.data.encoding import Encoded
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.kind import Constraint, Knows
+from odtc.problem.constraints.kind import Constraint, Knows, Terms
 from odtc.problem.constraints.on_predictions import in_file, scale_in_file
 from odtc.problem.constraints.search_units import fits, rounded_down
-from odtc.problem.constraints.terms import Terms
 from odtc.problem.expressions import Expression, Need, Statement, needed
 from odtc.problem.problem import Problem
 from odtc.problem.roles import node_axis

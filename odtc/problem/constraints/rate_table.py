@@ -29,15 +29,18 @@ from odtc.problem.constraints.by_definition import rate_reference
 from odtc.problem.constraints.constraint import expect_no_arguments
 from odtc.problem.constraints.groups import Groups, example_of, rarest
 from odtc.problem.constraints.groups import groups as groups_of
-from odtc.problem.constraints.kind import Constraint, Subject
+from odtc.problem.constraints.kind import Constraint, Share, ShareSum, Subject
 from odtc.problem.constraints.on_predictions import predicted
-from odtc.problem.constraints.proportions import Share, ShareSum, at_least, at_most, gaps, members_of
 from odtc.problem.constraints.rates import (
+    at_least,
+    at_most,
     attainable,
     class_words,
     counting,
+    gaps,
     klass,
     lacking,
+    members_of,
     of_class,
     one_class,
     part,

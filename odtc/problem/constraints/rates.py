@@ -1,7 +1,13 @@
-"""Shares of rows by weight, and the reading of their arguments: parts that constraints on predictions share."""
+"""Shares of rows by weight, and the reading of their arguments: parts that constraints on predictions share.
+
+A `ShareSum` is a constraint on shares of rows: Σ_j coef_j · (share of the rows `among` that are `counted`) ≤ upper. Its
+value on a sample of rows is an estimate. For each share, a sample gives bounds that hold with a chosen probability
+(odtc.workflow.constrained.assurance), and so for sums of shares. A share that is in several sums is one object.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import permutations
 from math import gcd
 
 import numpy as np
@@ -10,8 +16,8 @@ from odtc.base.registry import did_you_mean
 from odtc.base.whole_numbers import next_fraction, product
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
-from odtc.problem.constraints.groups import rarest
-from odtc.problem.constraints.kind import Constraint
+from odtc.problem.constraints.groups import groups, rarest
+from odtc.problem.constraints.kind import Constraint, Share, ShareSum
 
 
 def share(given: Constraint) -> Constraint:
@@ -135,3 +141,32 @@ def counting(encoded: Encoded, weight: np.ndarray, k: int) -> np.ndarray:
 def class_words(encoded: Encoded, k: int, which: bool = True) -> str:
     """Describe the rows that have this class, or another, in words after "row"."""
     return f"of class {encoded.classes[k]!r}" if which else f"of another class than {encoded.classes[k]!r}"
+
+
+def at_least(among: np.ndarray, counted: np.ndarray, least: Fraction, of: str) -> ShareSum:
+    """Return one share that is at least a number."""
+    return ShareSum((Share(-1.0, among, counted, of),), -float(least))
+
+
+def at_most(among: np.ndarray, counted: np.ndarray, most: Fraction, of: str) -> ShareSum:
+    """Return one share that is at most a number."""
+    return ShareSum((Share(1.0, among, counted, of),), float(most))
+
+
+def members_of(encoded: Encoded, text: str) -> dict[str, np.ndarray]:
+    """Return {name: bool (rows,)} of the groups of a text, for an encoding whose rows are rows of the data."""
+    found = groups(encoded, text)
+    return {f"of {name}": weight > 0 for name, weight in zip(found.names, found.weight.T)}
+
+
+def gaps(
+    encoded: Encoded, text: str, among: dict[str, np.ndarray], counted: np.ndarray, most: Fraction
+) -> list[ShareSum]:
+    """Return the differences of the shares of every two groups, among each of these sets of rows, bool (rows,), by
+    their descriptions."""
+    found = []
+    for words, which in among.items():
+        masks = {f"{name}{words}": group & which for name, group in members_of(encoded, text).items()}
+        above, below = ([Share(sign, mask, counted, of) for of, mask in masks.items()] for sign in (1.0, -1.0))
+        found += [ShareSum((above[g], below[h]), float(most)) for g, h in permutations(range(len(masks)), 2)]
+    return found

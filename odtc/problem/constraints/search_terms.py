@@ -22,10 +22,9 @@ from odtc.data.ranked_answers import rows_of
 from odtc.data.splits import SplitList, Splits
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.groups import members, regrouped
-from odtc.problem.constraints.kind import Constraint, OnPredictions
+from odtc.problem.constraints.kind import Constraint, OnPredictions, Terms
 from odtc.problem.constraints.on_predictions import lines
 from odtc.problem.constraints.search_units import ROUNDED, WHOLE, fits, rounded_down, settled_price, whole_or_rounded
-from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 

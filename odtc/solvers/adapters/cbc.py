@@ -7,7 +7,7 @@ import re
 
 from odtc.fileformats.status_words import CBC_LOG
 from odtc.model.solution import Termination
-from odtc.solvers.capabilities import Dialect
+from odtc.solvers.protocols import Dialect
 
 NAME = "CBC"
 SUMMARY = "COIN-OR branch and cut, by its command line; MIP and LP"

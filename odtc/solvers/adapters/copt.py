@@ -10,10 +10,9 @@ import numpy as np
 
 from odtc.base.system import STDOUT
 from odtc.model.solution import Options, Termination
-from odtc.solvers.capabilities import Dialect
 from odtc.solvers.cut_rows import CutCalls, stated_rows
 from odtc.solvers.drivers import copt as driver
-from odtc.solvers.messages import Outcome
+from odtc.solvers.protocols import Dialect, Outcome
 
 NAME = "COPT"
 SUMMARY = "by copt_cmd, or through the package coptpy; MIP and LP"

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from odtc.model.solution import Options, Termination
-from odtc.solvers.capabilities import Dialect
 from odtc.solvers.cut_rows import CutCalls, stated_rows
 from odtc.solvers.drivers import cplex as driver
-from odtc.solvers.messages import Outcome
+from odtc.solvers.protocols import Dialect, Outcome
 
 NAME = "CPLEX"
 SUMMARY = "by its interactive optimizer, or through the package cplex; MIP and LP"

@@ -7,7 +7,7 @@ import re
 
 from odtc.fileformats.status_words import CUOPT
 from odtc.model.solution import Termination
-from odtc.solvers.capabilities import Dialect
+from odtc.solvers.protocols import Dialect
 
 NAME = "cuOpt"
 SUMMARY = "NVIDIA, by cuopt_cli on a GPU; MIP and LP (as documented, not tested on one)"

@@ -6,7 +6,7 @@ Source of the log format: GLPK source, glpapi09.c and glpapi06.c; docs/reference
 import re
 
 from odtc.model.solution import Termination
-from odtc.solvers.capabilities import Dialect
+from odtc.solvers.protocols import Dialect
 
 NAME = "GLPK"
 SUMMARY = "glpsol, by its command line; MIP and LP, one thread, no starts"

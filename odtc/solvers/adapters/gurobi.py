@@ -10,10 +10,9 @@ import numpy as np
 
 from odtc.model.in_packages import gurobi_of
 from odtc.model.solution import Options, Termination
-from odtc.solvers.capabilities import Dialect
 from odtc.solvers.cut_rows import CutCalls
 from odtc.solvers.drivers import gurobi as driver
-from odtc.solvers.messages import Outcome
+from odtc.solvers.protocols import Dialect, Outcome
 
 NAME = "Gurobi"
 SUMMARY = "by gurobi_cl, or through the package gurobipy; MIP and LP"

@@ -15,8 +15,7 @@ import numpy as np
 from odtc.fileformats.status_words import HIGHS
 from odtc.model.in_packages import new_highs, pass_to_highs
 from odtc.model.solution import Progress, Termination
-from odtc.solvers.capabilities import Dialect
-from odtc.solvers.messages import Incumbent, Job, Log, Outcome
+from odtc.solvers.protocols import Dialect, Incumbent, Job, Log, Outcome
 
 NAME = "HiGHS"
 SUMMARY = "embedded, through the package highspy; MIP and LP"

@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 
 from odtc.model.solution import Termination
-from odtc.solvers.capabilities import Dialect
 from odtc.solvers.executables import Program
+from odtc.solvers.protocols import Dialect
 
 NAME = "HiGHS (command line)"
 SUMMARY = "the program highs, also from the package highsbox; MIP and LP"

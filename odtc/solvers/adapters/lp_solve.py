@@ -7,7 +7,7 @@ import re
 
 from odtc.fileformats.status_words import LP_SOLVE
 from odtc.model.solution import Termination
-from odtc.solvers.capabilities import Dialect
+from odtc.solvers.protocols import Dialect
 
 NAME = "lp_solve"
 SUMMARY = "by its command line; MIP and LP, one thread, no starts, no .gz"

@@ -6,7 +6,7 @@ Source of the log format: OR-tools source, CpSolverResponseStats and linear_solv
 import re
 
 from odtc.model.solution import Termination
-from odtc.solvers.capabilities import Dialect
+from odtc.solvers.protocols import Dialect
 
 NAME = "OR-tools"
 SUMMARY = "the SCIP inside the package ortools, one thread, no starts; MIP and LP"

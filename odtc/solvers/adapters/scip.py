@@ -10,9 +10,8 @@ import numpy as np
 
 from odtc.fileformats.status_words import SCIP
 from odtc.model.solution import Options, Termination
-from odtc.solvers.capabilities import Dialect
 from odtc.solvers.cut_rows import CutCalls, stated_rows
-from odtc.solvers.messages import Outcome
+from odtc.solvers.protocols import Dialect, Outcome
 
 NAME = "SCIP"
 SUMMARY = "by its command line, or the shell inside the package pyscipopt; MIP and LP"

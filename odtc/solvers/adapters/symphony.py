@@ -8,7 +8,7 @@ import re
 
 from odtc.fileformats.status_words import SYMPHONY
 from odtc.model.solution import Termination
-from odtc.solvers.capabilities import Dialect
+from odtc.solvers.protocols import Dialect
 
 NAME = "SYMPHONY"
 SUMMARY = "COIN-OR, by its command line; MIP, no starts"

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from odtc.model.solution import Options, Termination
-from odtc.solvers.capabilities import Dialect
 from odtc.solvers.cut_rows import CutCalls, stated_rows
-from odtc.solvers.messages import Outcome
+from odtc.solvers.protocols import Dialect, Outcome
 
 NAME = "Xpress"
 SUMMARY = "by its console, or through the package xpress; MIP and LP"

@@ -8,8 +8,7 @@ from odtc.data.encoding import encode
 from odtc.errors import DataError
 from odtc.testing.problems import datasets, note_data
 from odtc.testing.property import Property, Trial
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import settle
+from odtc.trees.heap_tree import CompleteTree, settle
 
 
 def _drawn(plug_in, trial: Trial):

@@ -18,8 +18,7 @@ from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import ChoiceError, OdtcError
 from odtc.problem.constraints.groups import Groups, groups, members
-from odtc.problem.constraints.kind import Constraint, OnLeafProportions, OnPredictions, OnProportions
-from odtc.problem.constraints.proportions import Share, ShareSum
+from odtc.problem.constraints.kind import Constraint, OnLeafProportions, OnPredictions, OnProportions, Share, ShareSum
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Tree
 from odtc.verification.verify import RowPredictions

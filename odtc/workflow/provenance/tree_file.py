@@ -22,8 +22,7 @@ from odtc.model.solution import Solution
 from odtc.problem.exact_objective import same_objective
 from odtc.problem.formulation import Certifies
 from odtc.problem.problem import Problem
-from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree
+from odtc.trees.heap_tree import CompleteTree, HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.verification.certificate import read_certificate
 from odtc.verification.claim import claim_of

@@ -28,7 +28,7 @@ from odtc.errors import NoSolutionError, TimeLimitReached
 from odtc.heuristics.heuristic import grow
 from odtc.problem.constraints.constraint import on_answers
 from odtc.problem.problem import Problem
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import CompleteTree
 from odtc.trees.tree import Branch, Leaf, Tree
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from odtc.algorithms.hyperplanes.logistic import fit_logistic
+from odtc.algorithms.hyperplanes.linear_models import fit_logistic
 
 
 def value(point, Z, side, weight, C):

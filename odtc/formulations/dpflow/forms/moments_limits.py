@@ -1,5 +1,5 @@
 """Constraints on the tree that the search over sums respects (odtc.algorithms.moments.tree_limits), from the
-description that each constraint type gives to a search (odtc.problem.constraints.terms)."""
+description that each constraint type gives to a search (odtc.problem.constraints.search_terms)."""
 
 from functools import reduce
 from operator import and_
@@ -12,9 +12,8 @@ from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.forms import ROWS
-from odtc.problem.constraints.kind import Constraint
+from odtc.problem.constraints.kind import Constraint, Terms
 from odtc.problem.constraints.search_terms import subsets_of, terms_of
-from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 
 TESTS = "splits"  # the type that counts different splits

@@ -10,10 +10,9 @@ from odtc.errors import ChoiceError
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference
-from odtc.problem.constraints.kind import Constraint, Subject
+from odtc.problem.constraints.kind import Constraint, Subject, Terms
 from odtc.problem.constraints.on_leaves import KNOWS, NEEDS, early, leaves_of, predicting, predicts
 from odtc.problem.constraints.rates import klass, named_class
-from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 

@@ -15,10 +15,9 @@ import numpy as np
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.by_definition import Reference, exact, tried
-from odtc.problem.constraints.kind import Constraint, Subject
+from odtc.problem.constraints.kind import Constraint, ShareSum, Subject
 from odtc.problem.constraints.on_leaves import KNOWS, NEEDS, early, leaves_of, mend, rows, summed, terms, values
-from odtc.problem.constraints.proportions import ShareSum, at_least
-from odtc.problem.constraints.rates import klass, lacking, share
+from odtc.problem.constraints.rates import at_least, klass, lacking, share
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "leaf_precision"

@@ -20,8 +20,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference
 from odtc.problem.constraints.constraint import count_bound
-from odtc.problem.constraints.kind import Constraint, Knows, Subject
-from odtc.problem.constraints.terms import Terms
+from odtc.problem.constraints.kind import Constraint, Knows, Subject, Terms
 from odtc.problem.expressions import Expression, Need, Statement, needed, stated
 from odtc.problem.problem import Problem
 from odtc.problem.roles import node_axis, route_of

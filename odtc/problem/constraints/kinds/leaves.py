@@ -3,9 +3,8 @@
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import Reference, tried
 from odtc.problem.constraints.constraint import count_bound
-from odtc.problem.constraints.kind import Constraint
+from odtc.problem.constraints.kind import Constraint, Terms
 from odtc.problem.constraints.on_nodes import KNOWS, NEEDS, SUBJECT, early, mend, rows
-from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "leaves"

@@ -21,11 +21,10 @@ from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import Threshold
 from odtc.errors import ChoiceError, SaysNothingError
 from odtc.problem.constraints.by_definition import Reference
-from odtc.problem.constraints.kind import Constraint, Subject
+from odtc.problem.constraints.kind import Constraint, Subject, Terms
 from odtc.problem.constraints.on_features import feature_of
 from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, predicted, rows, values
 from odtc.problem.constraints.rates import counting, positive_of
-from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "monotone"

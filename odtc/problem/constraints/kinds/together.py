@@ -9,10 +9,9 @@ from typing import Any
 
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import Reference, feature_name
-from odtc.problem.constraints.kind import Constraint
+from odtc.problem.constraints.kind import Constraint, Terms
 from odtc.problem.constraints.on_features import asked, of_columns, two_columns
 from odtc.problem.constraints.searched_only import KNOWS, NEEDS, SUBJECT, early, rows
-from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "together"

@@ -1,5 +1,7 @@
-"""The loss of the leaves in a model that knows the leaf t of each row i (z_it) and the label of each leaf (c_kt).
+"""Parts of the models that follow OCT: which nodes branch (d_t), and the loss of the leaves in a model that knows the
+leaf t of each row i (z_it) and the label of each leaf (c_kt).
 
+    d_t ≤ d_{parent(t)}                                                      t a branch node, not the root
     Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t                                       over rows of the data
     N_kt = Σ_{i: y_i = k} w_i z_it;   Σ_k c_kt = 1, or l_t
     L_t ≥ Σ_j cost_jk N_jt - M_k (1 - c_kt),   M_k = Σ_i w_i cost_{y_i,k}
@@ -17,7 +19,7 @@ from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.problem.problem import Problem
-from odtc.problem.roles import nodes
+from odtc.problem.roles import node_axis, nodes
 
 
 def expect_n_min(problem: Problem) -> None:
@@ -25,6 +27,15 @@ def expect_n_min(problem: Problem) -> None:
     n_min, rows = problem.params.n_min, problem.encoded.copies.sum()
     if n_min > rows:
         raise ChoiceError(f"expected n_min of at most the {count_of(rows, 'row', '')} of the data, got {n_min}")
+
+
+def require_parent_branches(m: ModelBuilder, d: Block, name: str) -> None:
+    """Write d_t ≤ d_{parent(t)}: below a node that does not branch, no node does."""
+    t = nodes(d)[1:]
+    if len(t):
+        rows = m.rows(name, node_axis(t), upper=0)
+        m.add(rows[t], d[t])
+        m.add(rows[t], d[t // 2], -1)
 
 
 def columns(m: ModelBuilder, encoded: Encoded, leaf: Axis, klass: Axis) -> tuple[Block, Block]:
