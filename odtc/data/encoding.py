@@ -309,15 +309,7 @@ def encode(
     TimeLimitReached
         If the deadline has passed (odtc.base.deadline), and it took PATIENCE.
     """
-    began, (module, options) = time.monotonic(), ENCODINGS.parse(scheme)
-
-    def look() -> None:
-        if deadline.has_waited(began, PATIENCE):
-            raise TimeLimitReached(
-                f"{deadline.what_ends()} came while the splits of {dataset.name!r} were made, so no tree was found; "
-                f"allow more time ({option('time_limit')}), or take fewer rows or columns"
-            )
-
+    look, (module, options) = _look_at_limit(dataset), ENCODINGS.parse(scheme)
     phases.begin("encoding")
     asked = SplitList.of(module.splits(dataset, **options))
     look()
@@ -334,16 +326,36 @@ def encode(
     if not radius and len(asked) >= MANY * (int(scales.max(initial=0)) + 1) and len(asked) * dataset.n_rows >= LARGE:
         from odtc.data.binary_splits import merged_scales  # for large tables
 
-        X, row_of, first, kept, stands_for = merged_scales.ranked(dataset, asked, scales, of, look)
-        return _encoded(dataset, (scheme, by_column, radius, merge), asked, X, row_of, first, kept, stands_for)
+        merged = merged_scales.ranked(dataset, asked, scales, of, look)
+    else:
+        merged = _merged(dataset, asked, of, look)
+    return _encoded(dataset, (scheme, by_column, radius, merge), asked, *merged)
+
+
+def _look_at_limit(dataset: Dataset) -> Callable[[], None]:
+    """Return a function that raises TimeLimitReached if the deadline has passed, and encoding took PATIENCE."""
+    began = time.monotonic()
+
+    def look() -> None:
+        if deadline.has_waited(began, PATIENCE):
+            raise TimeLimitReached(
+                f"{deadline.what_ends()} came while the splits of {dataset.name!r} were made, so no tree was found; "
+                f"allow more time ({option('time_limit')}), or take fewer rows or columns"
+            )
+
+    return look
+
+
+def _merged(dataset: Dataset, asked: SplitList, of: Sequence[Hashable] | None, look: Callable[[], None]):
+    """Return (X, row_of, first, kept, stands_for): the table of splits with equal rows and columns merged, as
+    odtc.data.binary_splits.merged_scales.ranked does for large tables."""
     _expect_levels(dataset, asked)
     by_feature = merged_splits.answers_by_feature(dataset, asked, look)
     row_of, first = merged_splits.merged_rows(dataset, by_feature, look)
     require_cells(len(first), len(asked))
     lines = [merged_splits.Line(mine, table, code[first]) for mine, table, code in by_feature]
     kept, stands_for = merged_splits.merged_columns(asked, lines, of)
-    X = merged_splits.table_of(lines, kept, look)
-    return _encoded(dataset, (scheme, by_column, radius, merge), asked, X, row_of, first, kept, stands_for)
+    return merged_splits.table_of(lines, kept, look), row_of, first, kept, stands_for
 
 
 def _of_moved(dataset: Dataset, asked: SplitList, radius: tuple[float, ...], bins: int | None) -> SplitList:

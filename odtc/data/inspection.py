@@ -195,20 +195,13 @@ def inspect_data(
         if len(names) < len(whole.features):  # columns without a cell leave out no rows
             gaps = _gaps(whole.X, whole.n_rows, [feature.name in names for feature in whole.features])
         scheme = sized_scheme(kept, encoding, depth)
-        encoded = encode(kept, scheme)
-        splits = Splits.of(encoded.splits)
-        asked: Counter | None = Counter(
-            names[split.features[0]] for split in splits.others.values() if len(split.features) == 1
-        )
-        asked.update(dict(zip(names, splits.per_threshold(len(names)).tolist())))
-        n_candidate_splits, refusal = encoded.n_candidate_splits, ""
+        asked, n_candidate_splits = _splits_per_column(kept, scheme)
+        refusal = ""
     except OdtcError as problem:
         asked, n_candidate_splits, refusal, scheme = None, None, str(problem), encoding
     notes = numbers + notes_on(replace(whole, left_out=left_out))
     if asked is not None and encoding == "auto":  # others leave out columns for reasons of their own
-        module, options = ENCODINGS.parse(scheme)
-        notes += [Note("", "single levels", text)] if (text := module.remark(kept, **options)) else []
-        notes += _unasked(kept, asked, {note.column for note in notes if note.kind in ("constant", "equal")})
+        notes += _notes_on_splits(kept, scheme, asked, notes)
     incomplete = int(gaps.sum()) + whole.n_unlabelled
     return Inspection(
         whole.name,
@@ -222,6 +215,23 @@ def inspect_data(
         tuple(notes),
         _weights(whole, reading.weights),
     )
+
+
+def _notes_on_splits(dataset: Dataset, scheme: str, asked: Counter, notes: list[Note]) -> list[Note]:
+    """Return the remarks on the splits of the encoding `auto`, in addition to remarks on the data."""
+    module, options = ENCODINGS.parse(scheme)
+    text = module.remark(dataset, **options)
+    known = {note.column for note in notes if note.kind in ("constant", "equal")}
+    return ([Note("", "single levels", text)] if text else []) + _unasked(dataset, asked, known)
+
+
+def _splits_per_column(dataset: Dataset, scheme: str) -> tuple[Counter | None, int | None]:
+    """Return the number of splits of an encoding on each column by itself, by its name, and on all columns."""
+    encoded, names = encode(dataset, scheme), [feature.name for feature in dataset.features]
+    splits = Splits.of(encoded.splits)
+    found = Counter(names[split.features[0]] for split in splits.others.values() if len(split.features) == 1)
+    found.update(dict(zip(names, splits.per_threshold(len(names)).tolist())))
+    return found, encoded.n_candidate_splits
 
 
 def _columns(dataset: Dataset, n_splits: Counter | None) -> tuple[Column, ...]:

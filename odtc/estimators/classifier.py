@@ -153,12 +153,16 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         self._warn_of_falling_pairs(tree)
         self.fewest_leaves_, self.fewest_columns_ = smallest
         self.boxes_ = None if problem is None else problem.module.boxes(problem)
-        self.leaf_rows_ = np.array([leaf.rows for leaf in tree.leaves()], dtype=np.int64)
-        self.leaf_weights_ = np.array([leaf.counts for leaf in tree.leaves()]) * of_class
+        self._describe_leaves(tree, of_class)
         with np.errstate(over="ignore"):
             self._ranges = np.nan_to_num(np.fmax.reduce(dataset.X) - np.fmin.reduce(dataset.X))
         self._stop_if_interrupted()
         return self
+
+    def _describe_leaves(self, tree, of_class: np.ndarray) -> None:
+        """Set the attributes of the leaves; `of_class` is the weight of each class, float64 (classes,)."""
+        self.leaf_rows_ = np.array([leaf.rows for leaf in tree.leaves()], dtype=np.int64)
+        self.leaf_weights_ = np.array([leaf.counts for leaf in tree.leaves()]) * of_class
 
     def _codes_of_labels(self, y, n_rows: int) -> np.ndarray:
         """Return the position of each row's label in `classes_`, which it sets; raises ValueError for labels that do

@@ -3,8 +3,9 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -13,11 +14,13 @@ from odtc.base.wording import option
 from odtc.data.cells.data_files import BATCH, fitting_layout, frames_of
 from odtc.data.dataset import NUMERIC, layout_of
 from odtc.data.reading import read_scored_rows
-from odtc.data.reading_rows import code_frames
+from odtc.data.reading_rows import CodedRows, code_frames
 from odtc.data.reading_spec import ON_MISSING
 from odtc.data.task import TASKS
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, OdtcError
 from odtc.evaluation.html_report import open_run
+from odtc.trees.attack import is_robust, reachable_leaves
+from odtc.trees.boxes import Boxes
 from odtc.trees.tree import Tree
 from odtc.workflow.run_facts import majority_of, score_of
 
@@ -131,42 +134,70 @@ def predict_file(
         )
     if policy not in ON_MISSING:
         raise ChoiceError(f"--on-missing: expected one of {', '.join(ON_MISSING)}, got {policy!r}")
-    K = len(tree.classes)
-    done, table, unlabelled = Predicted(policy, predictions=[] if keep else None), np.zeros((K, K), int), 0
-    done.probabilities = [] if keep and probabilities else None
-    labels = np.array([leaf.label for leaf in tree.leaves()] + [-1], dtype=np.int64)
-    answers = [tree.answer(leaf) for leaf in tree.leaves()]
-    shares = [leaf.shares(K) for leaf in tree.leaves()] if probabilities else [()] * len(answers)
-    lines = _lines_of(answers, shares)
+    batches = _Batches(tree, policy, score, keep, probabilities)
     if stream is not None:
         stream.write(_line(["prediction", *(f"probability {name}" for name in tree.classes if probabilities)]))
-    coded = [at for at in sorted(tree.used) if tree.features[at].kind != NUMERIC]
     used = [tree.features[at].name for at in sorted(tree.used)]
     frames = frames_of(path, size, fitting_layout(path, layout_of(tree.features), used))
     for rows in code_frames(frames, repr(str(path)), tree, score, lenient=policy != "refuse"):
-        leaf = tree.apply(rows.X, rows.first, policy)
-        predicted = labels[leaf]
+        lines = batches.take(rows)
+        if stream is not None:
+            stream.write(b"".join(lines))
+    return batches.predicted()
+
+
+class _Batches:
+    """The predictions of a tree for rows that come in batches; the parameters are those of `predict_file`."""
+
+    def __init__(self, tree: Tree, policy: str, score: bool, keep: bool, probabilities: bool):
+        K = len(tree.classes)
+        self.tree, self.policy, self.score, self.keep = tree, policy, score, keep
+        self.done = Predicted(policy, predictions=[] if keep else None)
+        self.done.probabilities = [] if keep and probabilities else None
+        self.labels = np.array([leaf.label for leaf in tree.leaves()] + [-1], dtype=np.int64)
+        self.answers = [tree.answer(leaf) for leaf in tree.leaves()]
+        self.shares = [leaf.shares(K) for leaf in tree.leaves()] if probabilities else [()] * len(self.answers)
+        self.lines = _lines_of(self.answers, self.shares)
+        self.coded = [at for at in sorted(tree.used) if tree.features[at].kind != NUMERIC]
+        self.table, self.unlabelled = np.zeros((K, K), int), 0  # the confusion matrix, and rows without a label
+
+    def take(self, rows: CodedRows) -> Iterable[bytes]:
+        """Count the rows of a batch, and return the line that is written for each."""
+        tree, done = self.tree, self.done
+        leaf = tree.apply(rows.X, rows.first, self.policy)
         done.n_rows += len(leaf)
         done.unknown += rows.unknown
-        for at in coded:
+        for at in self.coded:
             done.unseen[tree.features[at].name] += int((rows.X[:, at] < 0).sum())
-        done.n_missing += _count_missing(tree, rows.X, leaf, policy)
+        done.n_missing += _count_missing(tree, rows.X, leaf, self.policy)
         numbers = tree.numbers_at(rows.X, leaf).tolist() if tree.has_lines else None
-        if stream is not None:
-            own = lines[leaf].tolist() if numbers is None else map(_number_line, numbers)
-            stream.write(b"".join(own))
-        if keep:
-            done.predictions += [
-                None if k < 0 else answers[k] if numbers is None else numbers[row] for row, k in enumerate(leaf)
-            ]
-        if keep and probabilities:
-            done.probabilities += [None if k < 0 else list(shares[k]) for k in leaf]
-        if score:
-            known = (rows.y >= 0) & (predicted >= 0)
-            unlabelled += int((rows.y < 0).sum())
-            table += np.bincount(rows.y[known] * K + predicted[known], minlength=K * K).reshape(K, K)
-    done.score = score_of(table, unlabelled, tree.classes) | _majority(tree, table) if score else None
-    return done
+        if self.keep:
+            self._keep(leaf, numbers)
+        if self.score:
+            self._compare(rows.y, self.labels[leaf])
+        return self.lines[leaf].tolist() if numbers is None else map(_number_line, numbers)
+
+    def _keep(self, leaf: np.ndarray, numbers: list[float] | None) -> None:
+        """Append the predictions and probabilities of rows, int (rows,), that reach these leaves, -1 for a blank."""
+        self.done.predictions += [
+            None if k < 0 else self.answers[k] if numbers is None else numbers[row] for row, k in enumerate(leaf)
+        ]
+        if self.done.probabilities is not None:
+            self.done.probabilities += [None if k < 0 else list(self.shares[k]) for k in leaf]
+
+    def _compare(self, y: np.ndarray, predicted: np.ndarray) -> None:
+        """Count the pairs of label and predicted class, int (rows,); either is -1 if it is not known."""
+        K, known = len(self.table), (y >= 0) & (predicted >= 0)
+        self.unlabelled += int((y < 0).sum())
+        self.table += np.bincount(y[known] * K + predicted[known], minlength=K * K).reshape(K, K)
+
+    def predicted(self) -> Predicted:
+        """Return the predictions of all batches."""
+        if self.score:
+            self.done.score = score_of(self.table, self.unlabelled, self.tree.classes) | _majority(
+                self.tree, self.table
+            )
+        return self.done
 
 
 def _lines_of(answers: Sequence[str | float], shares: Sequence[tuple[float, ...]]) -> np.ndarray:
@@ -244,3 +275,80 @@ def _line(cells: list[str]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def boxes_of_run(tree: str | Path) -> Boxes | None:
+    """Return how far rows may be moved, according to the manifest next to a tree.
+
+    Parameters
+    ----------
+    tree : path
+        STEM.tree.json.
+
+    Returns
+    -------
+    Boxes or None
+        None for a tree without a manifest, and if its rows stay where they are.
+    """
+    try:
+        fit = open_run(tree).fit
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OdtcError):
+        return None  # a tree by itself is explained, too
+    return None if fit is None else fit.problem.module.boxes(fit.problem)
+
+
+def robust_figures(tree: Tree, path, boxes: Boxes, policy: str = "refuse") -> dict:
+    """Return the accuracy under an adversary on a file with labels, under the keys of `--json`.
+
+    Parameters
+    ----------
+    tree : Tree
+    path : path
+        A data file; its format is chosen by suffix.
+    boxes : Boxes
+    policy : str
+        As in `odtc.evaluation.predicting.predict_file`; rows that it leaves blank do not count.
+
+    Returns
+    -------
+    dict
+        `boxes` in words, `robust_errors`, the rows that are misclassified at some point in their box, and
+        `robust_accuracy`, None without rows.
+
+    Raises
+    ------
+    DataError, TreeError
+        As odtc.data.reading_rows.code_frames and Tree.apply.
+    """
+    layout = fitting_layout(path, layout_of(tree.features), [tree.features[at].name for at in tree.used])
+    frames, lost, total = frames_of(path, layout=layout), 0, 0
+    for rows in code_frames(frames, repr(str(path)), tree, True, lenient=policy != "refuse"):
+        known = (rows.y >= 0) & (tree.apply(rows.X, rows.first, policy) >= 0)
+        lost += int((~is_robust(tree, rows.X[known], rows.y[known], boxes)).sum())
+        total += int(known.sum())
+    return {
+        "boxes": boxes.words(),
+        "robust_errors": lost,
+        "robust_accuracy": 1 - lost / total if total else None,
+    }
+
+
+def answers_within(tree: Tree, row: np.ndarray, boxes: Boxes) -> dict:
+    """Return the predictions of the tree wherever a row is moved.
+
+    Parameters
+    ----------
+    tree : Tree
+    row : float64 (features,)
+        Coded like `Dataset.X`.
+    boxes : Boxes
+
+    Returns
+    -------
+    dict
+        `by`, the words of the boxes, and `predictions`, the classes that the row can be given, in the order of the
+        classes of the tree.
+    """
+    reached = reachable_leaves(tree, row[None], boxes)[0]
+    labels = {leaf.label for leaf, met in zip(tree.leaves(), reached) if met}
+    return {"by": boxes.words(), "predictions": [tree.classes[label] for label in sorted(labels)]}

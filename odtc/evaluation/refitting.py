@@ -176,22 +176,16 @@ def refit(
     else:
         best = fit_assured(spec, data, spec.confidence, test, reporter=reporter)
     problem, paid = best.problem, best.proof.objective
-    if within is None:
-        unit = problem.module.unit_costs(problem)[0] if problem.module.can(Compiled) else 1.0
-        within = SHARE * unit * _whole(problem)
+    within = _share_of_cost(problem) if within is None else within
     projection = project_tree(old, problem)
     own = _with_own_labels(old, projection.heap, problem)
     left = deadline.limit_left(began, limit)
     trees, complete = _near(problem, most, within, min(left or SEARCH, SEARCH))
     others = [projection.heap, *([own] if own is not None else []), *trees]
     candidates = [(paid, best.decoded.heap), *((_cost(problem, heap), heap) for heap in others)]
-    before = old_answers(old, problem.encoded.dataset)
-    kept = _splits(projection.heap, problem)
-    found = [
-        (_distance(heap, problem, before, kept), cost, heap)
-        for cost, heap in candidates
-        if cost is not None and cost <= paid + within + ROUNDING * within
-    ]
+    most_paid = paid + within + ROUNDING * within
+    near = [(cost, heap) for cost, heap in candidates if cost is not None and cost <= most_paid]
+    found = _by_distance(near, old, projection.heap, problem)
     distance, cost, heap = min(found, key=lambda one: (*one[0].order, one[1], one[2].n_branch_nodes))
     heap = _as_written(heap, cost, old, problem)
     chosen = best if heap is best.decoded.heap else _completed(best, heap, cost, spec.simplify)
@@ -208,6 +202,22 @@ def refit(
         old_cost=None if own is None else _cost(problem, own),
         projected_cost=_cost(problem, projection.heap),
     )
+
+
+def _share_of_cost(problem: Problem) -> float:
+    """Return how much more than the best a tree may cost by default, in the objective: SHARE of the weight of the rows,
+    or for a task other than classification of the cost of one leaf for all rows."""
+    unit = problem.module.unit_costs(problem)[0] if problem.module.can(Compiled) else 1.0
+    return SHARE * unit * _whole(problem)
+
+
+def _by_distance(
+    trees: list[tuple[float, HeapTree]], old: Tree, projected: HeapTree, problem: Problem
+) -> list[tuple[Distance, float, HeapTree]]:
+    """Return (distance from the old tree, cost, tree) of trees with their costs, in the same order; `projected` is the
+    old tree over the splits of the problem."""
+    before, kept = old_answers(old, problem.encoded.dataset), _splits(projected, problem)
+    return [(_distance(heap, problem, before, kept), cost, heap) for cost, heap in trees]
 
 
 def _completed(best: Fit, heap: HeapTree, cost: float, simplify: bool) -> Fit:

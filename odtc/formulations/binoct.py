@@ -31,14 +31,14 @@ import numpy as np
 from odtc.base.value_class import value_class
 from odtc.data.threshold_scales import Scales, whole_weights
 from odtc.formulations.shared import oct_parts
-from odtc.model.blocks import Axis, labels_where
+from odtc.model.blocks import Axis, Block, labels_where
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import early
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.parameters import merge_rows
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Role
+from odtc.problem.roles import Role, nodes
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 NAME = "binoct"
@@ -58,11 +58,11 @@ def build(problem: Problem) -> Model:
     encoded, tree, scales = problem.encoded, problem.topology, Scales.of(problem.encoded)
     y, n, K, D = encoded.y, encoded.n_rows, len(encoded.classes), tree.depth
     weight, unit, whole = whole_weights(encoded.weight)  # whole errors: a solver rounds its bound up
-    F, p, Q = encoded.n_candidate_splits, scales.n, _n_bits(scales)
+    p, Q = scales.n, _n_bits(scales)
     of_step, rise, dear = _steps(encoded.cost)
     B, L = tree.branch_nodes, tree.leaves
     row, node, leaf = Axis("row", n), Axis("node", len(B), 1), Axis("node", len(L), len(L))
-    feature, klass, split = Axis("feature", p), Axis("class", K), Axis("split", F)
+    feature, klass = Axis("feature", p), Axis("class", K)
     step = Axis("class" if of_step.tolist() == list(range(K)) else "step", len(rise))
     of_class = np.bincount(y, weight, K)
     m = ModelBuilder(f"{NAME}_d{D}")
@@ -97,15 +97,34 @@ def build(problem: Problem) -> Model:
         oct_parts.require_parent_branches(m, d, "under")
 
     # Σ_l l_rl = 1;   Σ_k p_lk = 1
-    place = m.rows("place", row, lower=1, upper=1)
-    m.add(place[i], l[i, L])
+    oct_parts.place_rows(m, l)
     predict = m.rows("predict", leaf, lower=1, upper=1)
     m.add(predict[L[:, None]], label[L[:, None], k])
 
-    # Σ_{r ∈ R_c} Σ_{l right of t} l_rl ≤ M (1 - f_tj + Σ_{q: c has bit q} (1 - τ_tq))      R_c: c - low(c) < ρ ≤ c
-    # Σ_{r ∈ R_c} Σ_{l left of t}  l_rl ≤ M (1 - f_tj + Σ_{q: c lacks bit q} τ_tq)          R_c: c < ρ < c + 1 +
-    # low(c + 1), ρ < T
-    # t, threshold c of j, M = |R_c|. c = 0: R_c is ρ = 0. c = T - 1: R_c is ρ = T, and no bits are used.
+    _turns(m, scales, f, tau if Q else None, l)
+
+    # Σ_{r: y_r = k} w_r l_rl - W_k Σ_{c: cost_kc below the step} p_lc ≤ e_ls      l, s a step of class k
+    miss, s = m.rows("miss", leaf, step, upper=0), np.arange(len(rise))
+    heavy, of = (found[:, None] for found in np.nonzero((y[:, None] == of_step) & (weight > 0)[:, None]))
+    m.add(miss[L, of], l[heavy, L], weight[heavy])
+    of, cheap = np.nonzero(~dear & (of_class[of_step] > 0)[:, None])
+    m.add(miss[L[:, None], of], label[L[:, None], cheap], -of_class[of_step[of]])
+    m.add(miss[L[:, None], s], wrong[L[:, None], s], -1)
+    return m.finish()
+
+
+def _turns(m: ModelBuilder, scales: Scales, f: Block, tau: Block | None, l: Block) -> None:
+    """Add the constraints that a row goes to the side of each threshold on which it is:
+
+        Σ_{r ∈ R_c} Σ_{l right of t} l_rl ≤ M (1 - f_tj + Σ_{q: c has bit q} (1 - τ_tq))      R_c: c - low(c) < ρ ≤ c
+        Σ_{r ∈ R_c} Σ_{l left of t}  l_rl ≤ M (1 - f_tj + Σ_{q: c lacks bit q} τ_tq)          R_c: c < ρ < c + 1 +
+                                                                                              low(c + 1), ρ < T
+
+    t, threshold c of j, ρ the rank of the row, M = |R_c|. c = 0: R_c is ρ = 0. c = T - 1: R_c is ρ = T, and no bits are
+    used. `tau` is None if no threshold has bits.
+    """
+    node, Q = f.axes[0], _n_bits(scales)
+    B, D, F, bit = nodes(f), node.size.bit_length(), len(scales.scale), np.arange(Q)
     c, T = scales.place, scales.size[scales.scale]
     # A rank for each row and split, in the smallest type for twice the size of an ordered feature.
     least = np.min_scalar_type(-2 * int(scales.size.max(initial=1)) - 1)
@@ -120,25 +139,16 @@ def build(problem: Problem) -> Model:
         ("right", 0, beyond, ~bits & ~last[:, None], -1.0),
     ):
         M = members.sum(axis=0)
-        turn = m.rows(name, node, split, upper=M * (1.0 + (asked.sum(axis=1) if sign > 0 else 0)))
-        m.add(turn[t, np.arange(F)], f[t, scales.scale], M)
+        turn = m.rows(name, node, Axis("split", F), upper=M * (1.0 + (asked.sum(axis=1) if sign > 0 else 0)))
+        m.add(turn[B[:, None], np.arange(F)], f[B[:, None], scales.scale], M)
         has, q = np.nonzero(asked)
-        if Q:
-            m.add(turn[t, has], tau[t, 1 + q], sign * M[has])
+        if tau is not None:
+            m.add(turn[B[:, None], has], tau[B[:, None], 1 + q], sign * M[has])
         r, cut = (found[:, None, None] for found in labels_where(members))
         for level in range(D):
             at = np.arange(1 << level, 2 << level)[:, None]
             leaves = (2 * at + wrong_side << D - 1 - level) + np.arange(1 << D - 1 - level)
             m.add(turn[at, cut], l[r, leaves])
-
-    # Σ_{r: y_r = k} w_r l_rl - W_k Σ_{c: cost_kc below the step} p_lc ≤ e_ls      l, s a step of class k
-    miss, s = m.rows("miss", leaf, step, upper=0), np.arange(len(rise))
-    heavy, of = (found[:, None] for found in np.nonzero((y[:, None] == of_step) & (weight > 0)[:, None]))
-    m.add(miss[L, of], l[heavy, L], weight[heavy])
-    of, cheap = np.nonzero(~dear & (of_class[of_step] > 0)[:, None])
-    m.add(miss[L[:, None], of], label[L[:, None], cheap], -of_class[of_step[of]])
-    m.add(miss[L[:, None], s], wrong[L[:, None], s], -1)
-    return m.finish()
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:

@@ -27,13 +27,13 @@ from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import as_written
 from odtc.data.threshold_scales import Scales
 from odtc.formulations.shared import oct_parts
-from odtc.model.blocks import Axis, labels_where
+from odtc.model.blocks import Axis, Block, labels_where
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Role
+from odtc.problem.roles import Role, nodes
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle, with_min_leaf_rows
 
 NAME = "oct"
@@ -71,13 +71,12 @@ class Params:
 def build(problem: Problem) -> Model:
     encoded, tree, n_min = problem.encoded, problem.topology, problem.params.n_min
     oct_parts.expect_n_min(problem)
-    n, D = encoded.n_rows, tree.depth
-    scales = _numeric(problem)
+    n, scales = encoded.n_rows, _numeric(problem)
     x = encoded.X if scales is None else scales.rank / scales.size  # features in [0, 1]
     B, L = tree.branch_nodes, tree.leaves
     row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", len(encoded.classes))
-    node, level, feature = Axis("node", len(B), 1), Axis("level", D), Axis("feature" if scales else "split", x.shape[1])
-    m = ModelBuilder(f"{NAME}_d{D}")
+    node, feature = Axis("node", len(B), 1), Axis("feature" if scales else "split", x.shape[1])
+    m = ModelBuilder(f"{NAME}_d{tree.depth}")
 
     # min Σ_t L_t + α L̂ Σ_t d_t
     a = m.columns("a", node, feature, role=Role.FEATURE if scales else Role.BRANCH, integer=True)
@@ -88,10 +87,7 @@ def build(problem: Problem) -> Model:
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=bool(scales) or problem.params.binary == "printed")
     count, loss = oct_parts.columns(m, encoded, leaf, klass)
 
-    i, j, t = np.arange(n)[:, None], np.arange(x.shape[1]), L[:, None]
-    # Leaf t is on this side of its ancestor on level q, for all (t, q) of a side.
-    side = t >> D - 1 - np.arange(D) & 1
-    (left, q_left), (right, q_right) = ((at + len(L), q) for at, q in (np.nonzero(side == 0), np.nonzero(side)))
+    i, j = np.arange(n)[:, None], np.arange(x.shape[1])
 
     # Σ_j a_jt = d_t;   d_t ≤ d_{parent(t)}                            t ∈ B
     split = m.rows("split", node, lower=0, upper=0)
@@ -102,46 +98,67 @@ def build(problem: Problem) -> Model:
     # Σ_j ε_j a_jt ≤ b_t ≤ d_t                                         t ∈ B
     # The left half is our addition: without it a split could send every row right and separate nothing.
     if scales:
-        gap = 1 / scales.size
         above = m.rows("above", node, upper=0)
-        m.add(above[B[:, None]], a[B[:, None], j], gap)
+        m.add(above[B[:, None]], a[B[:, None], j], 1 / scales.size)
         m.add(above[B], b[B], -1)
         within = m.rows("within", node, upper=0)
         m.add(within[B], b[B])
         m.add(within[B], d[B], -1)
 
-    # a_m·x_i ≥ b_m - (1 - z_it)                                       m ∈ A_R(t), i
-    # a_m·(x_i + ε - ε_min) + ε_min ≤ b_m + (1 + ε_max)(1 - z_it)      m ∈ A_L(t), i
-    # On binary features the second is z_it ≤ 1 - Σ_{j: x_ij = 1} a_jm.
     if problem.params.binary == "printed":
         _printed_turns(m, encoded.X, tree, a, z)
     else:
-        least, most = (gap.min(), 1 + gap.max()) if scales else (0.0, 1.0)
-        turn = m.rows("turn", row, leaf, level, upper=np.where(side, 1.0, most - least))
-        m.add(turn[i[:, None], t, np.arange(D)], z[i[:, None], t], np.where(side, 1.0, most))
-        m.add(turn[i, right, q_right], b[right >> D - q_right])
-        if scales:
-            m.add(turn[i, left, q_left], b[left >> D - q_left], -1)
-        for sign, at, q, moved in ((-1.0, right, q_right, x), (1.0, left, q_left, x + gap - least if scales else x)):
-            rows, asked = (found[:, None] for found in labels_where(moved))
-            coef = 1.0 if moved.dtype == bool else moved[moved != 0][:, None]
-            m.add(turn[rows, at, q], a[at >> D - q, asked], sign * coef)
+        _turns(m, x, None if scales is None else 1 / scales.size, (a, b), z)
 
     # Σ_{t: m ∈ A_L(t)} z_it ≤ d_m                                     m ∈ B, i
     # At most one of these z is 1, so this implies z_it ≤ d_m for each of them.
     go = m.rows("go", row, node, upper=0)
     m.add(go[i, B], d[B], -1)
-    m.add(go[i, left >> D - q_left], z[i, left])
-
-    # Σ_t z_it = 1                                                     i
-    place = m.rows("place", row, lower=1, upper=1)
-    m.add(place[i], z[i, L])
+    for above, below in tree.sides(0):
+        m.add(go[i, above], z[i, below])
+    oct_parts.place_rows(m, z)
     # z_it ≤ l_t;   Σ_i z_it ≥ N_min l_t;   N_kt, Σ_k c_kt = l_t and L_t          (odtc.formulations.shared.oct_parts)
     oct_parts.reach(m, z, used)
     if n_min:
         oct_parts.fill(m, z, used, encoded.copies, n_min)
     oct_parts.rows(m, encoded, z, c, count, loss, used)
     return m.finish()
+
+
+def _turns(m: ModelBuilder, x: np.ndarray, gap: np.ndarray | None, split: tuple[Block, Block], z: Block) -> None:
+    """Add the constraint for each row, leaf and level that a row in the leaf is on its side of the ancestor's split:
+
+        a_m·x_i ≥ b_m - (1 - z_it)                                       m ∈ A_R(t), i
+        a_m·(x_i + ε - ε_min) + ε_min ≤ b_m + (1 + ε_max)(1 - z_it)      m ∈ A_L(t), i
+
+    On binary features the second is z_it ≤ 1 - Σ_{j: x_ij = 1} a_jm.
+
+    Parameters
+    ----------
+    m : ModelBuilder
+    x : bool or float64 (rows, features), in [0, 1]
+    gap : float64 (features,) or None
+        ε; None for binary features.
+    split : (Block, Block)
+        The variables a and b.
+    z : Block
+    """
+    (a, b), (row, leaf) = split, z.axes
+    D = leaf.size.bit_length() - 1
+    least, most = (0.0, 1.0) if gap is None else (gap.min(), 1 + gap.max())
+    i, t, level = np.arange(row.size)[:, None], nodes(z)[:, None], np.arange(D)
+    # Leaf t is on this side of its ancestor on level q, for all (t, q) of a side.
+    side = t >> D - 1 - level & 1
+    (left, q_left), (right, q_right) = ((at + leaf.size, q) for at, q in (np.nonzero(side == 0), np.nonzero(side)))
+    turn = m.rows("turn", row, leaf, Axis("level", D), upper=np.where(side, 1.0, most - least))
+    m.add(turn[i[:, None], t, level], z[i[:, None], t], np.where(side, 1.0, most))
+    m.add(turn[i, right, q_right], b[right >> D - q_right])
+    if gap is not None:
+        m.add(turn[i, left, q_left], b[left >> D - q_left], -1)
+    for sign, at, q, moved in ((-1.0, right, q_right, x), (1.0, left, q_left, x if gap is None else x + gap - least)):
+        rows, asked = (found[:, None] for found in labels_where(moved))
+        coef = 1.0 if moved.dtype == bool else moved[moved != 0][:, None]
+        m.add(turn[rows, at, q], a[at >> D - q, asked], sign * coef)
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:

@@ -41,7 +41,7 @@ from odtc.heuristics.separating_hyperplanes import (
     split_by_hyperplane,
     widest_gap,
 )
-from odtc.model.blocks import Axis, labels_where
+from odtc.model.blocks import Axis, Block, labels_where
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
@@ -96,13 +96,8 @@ def prepared(problem: Problem) -> Problem:
 
 
 def build(problem: Problem) -> Model:
-    encoded, tree, mu, n_min, price = (
-        problem.encoded,
-        problem.topology,
-        problem.params.mu,
-        problem.params.n_min,
-        branch_penalty(problem),
-    )
+    encoded, tree, params, price = problem.encoded, problem.topology, problem.params, branch_penalty(problem)
+    n_min = params.n_min
     oct_parts.expect_n_min(problem)
     x, n, D = _weighed(problem).Z, encoded.n_rows, tree.depth
     B, L = tree.branch_nodes, tree.leaves
@@ -120,7 +115,7 @@ def build(problem: Problem) -> Model:
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=True)
     v = m.columns("v", row, node, lower=-2.0, upper=2.0)
     count, loss = oct_parts.columns(m, encoded, leaf, klass)
-    i, j, at = np.arange(n)[:, None], np.arange(x.shape[1]), B[:, None]
+    j, at = np.arange(x.shape[1]), B[:, None]
 
     # Σ_j |a_jt| ≤ d_t;   |b_t| ≤ d_t;   d_t ≤ d_{parent(t)}                   t ∈ B
     norm = m.rows("norm", node, upper=0)
@@ -135,11 +130,8 @@ def build(problem: Problem) -> Model:
 
     # |a_jt| ≤ s_jt ≤ d_t;   Σ_j s_jt ≥ d_t
     if s is not None:
-        weigh, split, some = (
-            m.rows("weigh", node, term, upper=0),
-            m.rows("split", node, term, upper=0),
-            m.rows("some", node, lower=0),
-        )
+        weigh, split = m.rows("weigh", node, term, upper=0), m.rows("split", node, term, upper=0)
+        some = m.rows("some", node, lower=0)
         m.add(weigh[at, j], up[at, j])
         m.add(weigh[at, j], down[at, j])
         m.add(weigh[at, j], s[at, j], -1)
@@ -147,6 +139,22 @@ def build(problem: Problem) -> Model:
         m.add(split[at, j], d[at], -1)
         m.add(some[at], s[at, j])
         m.add(some[B], d[B], -1)
+
+    _route_rows(m, problem, v, (up, down, b), z)
+
+    # Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t;   N_kt, Σ_k c_kt = 1 and L_t          (odtc.formulations.shared.oct_parts)
+    if n_min:
+        oct_parts.fill(m, z, used, encoded.copies, n_min)
+        oct_parts.reach(m, z, used)
+    oct_parts.rows(m, encoded, z, c, count, loss)
+    return m.finish()
+
+
+def _route_rows(m: ModelBuilder, problem: Problem, v: Block, hyperplane: tuple[Block, Block, Block], z: Block) -> None:
+    """Add the constraints of the side v_it on which row i is of the hyperplane a_t·x = b_t, and of the leaf that it
+    reaches by these sides. `hyperplane` has the variables of the positive and negative parts of a, and of b."""
+    x, mu, (up, down, b) = _weighed(problem).Z, problem.params.mu, hyperplane
+    (row, node), B, i = v.axes, problem.topology.branch_nodes, np.arange(len(x))[:, None]
 
     # v_it = Σ_j a_jt x_ij - b_t
     value = m.rows("value", row, node, lower=0, upper=0)
@@ -162,17 +170,9 @@ def build(problem: Problem) -> Model:
     m.add(right[i, B], v[i, B])
     m.add(left[i, B], v[i, B])
     for rows, turn, most in ((right, 1, -2.0), (left, 0, 2 + mu)):
-        for above, below in tree.sides(turn):
+        for above, below in problem.topology.sides(turn):
             m.add(rows[i, above], z[i, below], most)
-    place = m.rows("place", row, lower=1, upper=1)
-    m.add(place[i], z[i, L])
-
-    # Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t;   N_kt, Σ_k c_kt = 1 and L_t          (odtc.formulations.shared.oct_parts)
-    if n_min:
-        oct_parts.fill(m, z, used, encoded.copies, n_min)
-        oct_parts.reach(m, z, used)
-    oct_parts.rows(m, encoded, z, c, count, loss)
-    return m.finish()
+    oct_parts.place_rows(m, z)
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:

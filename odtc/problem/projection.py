@@ -55,56 +55,77 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
     Projection
         Constraints are not looked at.
     """
-    encoded = problem.encoded
-    beyond: dict[Split, np.ndarray] = {}
-    changes: list[SplitChange] = []
-    chosen, _ = blank_arrays(problem.topology)
-    X, rows = _cells(encoded)
+    projecting = _Projecting(tree, problem)
+    projecting.place(tree.root, 1, 0)
+    return Projection(settle(projecting.chosen, problem.encoded, None, projecting.asked), tuple(projecting.changes))
 
-    def number(split: Split) -> tuple[int, bool] | None:
-        found = encoded.find(split)
-        if found is None and problem.module.BEYOND and (left := encoded.left(split)) is not None:
-            beyond.setdefault(split, left)
-            found = encoded.n_candidate_splits + list(beyond).index(split), False
+
+class _Projecting:
+    """The conversion of a tree, node by node.
+
+    Attributes
+    ----------
+    chosen : int (2 · nodes,)
+        The split of each node of the complete tree so far.
+    changes : list of SplitChange
+    """
+
+    def __init__(self, tree: Tree, problem: Problem):
+        self.tree, self.problem, self.encoded = tree, problem, problem.encoded
+        self.chosen, _ = blank_arrays(problem.topology)
+        self.changes: list[SplitChange] = []
+        self._beyond: dict[Split, np.ndarray] = {}  # splits that are not in the encoding, with their results
+        self._X, self._rows = _cells(problem.encoded)
+
+    @property
+    def asked(self) -> Beyond | None:
+        """The splits that are not in the encoding."""
+        answers = [*self._beyond.values()]
+        return Beyond(tuple(self._beyond), np.stack(answers, axis=1), np.ones(len(answers), bool)) if answers else None
+
+    def place(self, node: Node, t: int, depth: int) -> None:
+        """Put the subtree of a node at node t of the complete tree, `depth` levels below its root."""
+        if isinstance(node, Leaf):
+            return None
+        words = node.split.words(self.tree.features)[0]
+        if depth == self.problem.topology.depth:
+            self.changes.append(SplitChange(words, "", f"it is below depth {depth}"))
+            return None
+        split, why = translated(node.split, self.tree.features, self.encoded.features)
+        left = None if split is None else split.left(self._X)
+        if left is not None and (left.all() or not left.any()):
+            self.changes.append(SplitChange(words, "", "all rows answer it alike"))
+            return self.place(node.left if left.all() else node.right, t, depth)
+        found = None if split is None else self._number(split)
+        if split is not None and left is not None and found is None:
+            found, why = self._near(split, left, words), "no split uses its columns"
+        if found is None:
+            self.changes.append(SplitChange(words, "", why))
+            return self.place(node.left if sum(node.left.rows) >= sum(node.right.rows) else node.right, t, depth)
+        self.chosen[t], left_is_zero = found
+        zero, one = (node.left, node.right) if left_is_zero else (node.right, node.left)
+        self.place(zero, 2 * t, depth + 1)
+        self.place(one, 2 * t + 1, depth + 1)
+
+    def _number(self, split: Split) -> tuple[int, bool] | None:
+        """Return the number of a split, and whether its left rows are those of the result 0; None if the problem does
+        not have it."""
+        found = self.encoded.find(split)
+        if found is None and self.problem.module.BEYOND and (left := self.encoded.left(split)) is not None:
+            self._beyond.setdefault(split, left)
+            found = self.encoded.n_candidate_splits + list(self._beyond).index(split), False
         return found
 
-    def place(node: Node, t: int, depth: int) -> None:
-        if isinstance(node, Leaf):
-            return
-        words = node.split.words(tree.features)[0]
-        if depth == problem.topology.depth:
-            changes.append(SplitChange(words, "", f"it is below depth {depth}"))
-            return
-        split, why = translated(node.split, tree.features, encoded.features)
-        left = None if split is None else split.left(X)
-        if left is not None and (left.all() or not left.any()):
-            changes.append(SplitChange(words, "", "all rows answer it alike"))
-            return place(node.left if left.all() else node.right, t, depth)
-        found = None if split is None else number(split)
-        if split is not None and left is not None and found is None:
-            near = nearest_split(split, left, encoded)
-            if near is not None:
-                after = encoded.splits[near[0]].words(encoded.features)
-                found = near[0], near[1] != bool(encoded.ones_left[near[0]])
-                words_now = after[0 if near[1] else 1]
-                changes.append(
-                    SplitChange(
-                        words, words_now, f"{near[2]} of {count_of(rows.sum(), 'row', '')} go to the other side"
-                    )
-                )
-            else:
-                why = "no split uses its columns"
-        if found is None:
-            changes.append(SplitChange(words, "", why))
-            return place(node.left if sum(node.left.rows) >= sum(node.right.rows) else node.right, t, depth)
-        chosen[t], left_is_zero = found
-        zero, one = (node.left, node.right) if left_is_zero else (node.right, node.left)
-        place(zero, 2 * t, depth + 1)
-        place(one, 2 * t + 1, depth + 1)
-
-    place(tree.root, 1, 0)
-    asked = Beyond(tuple(beyond), np.stack([*beyond.values()], axis=1), np.ones(len(beyond), bool)) if beyond else None
-    return Projection(settle(chosen, encoded, None, asked), tuple(changes))
+    def _near(self, split: Split, left: np.ndarray, words: str) -> tuple[int, bool] | None:
+        """Return `_number` of the nearest split of the encoding, and record the change; None if there is none."""
+        near = nearest_split(split, left, self.encoded)
+        if near is None:
+            return None
+        number, is_left, moved = near
+        now = self.encoded.splits[number].words(self.encoded.features)[0 if is_left else 1]
+        why = f"{moved} of {count_of(self._rows.sum(), 'row', '')} go to the other side"
+        self.changes.append(SplitChange(words, now, why))
+        return number, is_left != bool(self.encoded.ones_left[number])
 
 
 def translated(split: Split, old: tuple[Feature, ...], new: tuple[Feature, ...]) -> tuple[Split | None, str]:

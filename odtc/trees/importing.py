@@ -90,19 +90,8 @@ def import_tree(source, data, y=None, **reading) -> Tree:
     >>> odtc.import_tree(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), X, y).n_leaves
     3
     """
-    if not isinstance(data, Dataset):
-        dataset = read(data, **reading) if y is None else read_arrays(data, y, **reading)
-    elif y is None and not reading:
-        dataset = data
-    else:
-        raise ChoiceError("labels and reading options cannot be given with a Dataset, which has its own")
-    if isinstance(source, (str, Path)):
-        source = read_foreign(source)
-    if dataset.task not in tasks_of_source(source):
-        raise TreeError(
-            f"expected a tree for {option('task', dataset.task)}, as {dataset.name!r} was read for, got one for "
-            f"{option('task', task_of_source(source))}; read the data for that, or fit a tree again"
-        )
+    dataset = _dataset_of(data, y, reading)
+    source = _source_of(source, dataset)
     try:
         root = _root_of(source, dataset)
         if dataset.task == median.NAME:
@@ -120,6 +109,28 @@ def import_tree(source, data, y=None, **reading) -> Tree:
         policy.MOST if task.terms(dataset.source).get("goal") == policy.MOST else "",
         dataset.label_type,
     )
+
+
+def _dataset_of(data, y, reading: dict) -> Dataset:
+    """Return the data set of the arguments of `import_tree`; raises ChoiceError for reading options with a Dataset."""
+    if not isinstance(data, Dataset):
+        return read(data, **reading) if y is None else read_arrays(data, y, **reading)
+    if y is None and not reading:
+        return data
+    raise ChoiceError("labels and reading options cannot be given with a Dataset, which has its own")
+
+
+def _source_of(source, dataset: Dataset):
+    """Return the tree of another program, read if it is in a file; raises TreeError if the data was read for another
+    task."""
+    if isinstance(source, (str, Path)):
+        source = read_foreign(source)
+    if dataset.task not in tasks_of_source(source):
+        raise TreeError(
+            f"expected a tree for {option('task', dataset.task)}, as {dataset.name!r} was read for, got one for "
+            f"{option('task', task_of_source(source))}; read the data for that, or fit a tree again"
+        )
+    return source
 
 
 def _root_of(source, dataset: Dataset) -> Node:

@@ -59,7 +59,7 @@ def fit_logistic(
     A = np.empty((n, d + 1))
     A[:, :d], A[:, d] = Z, -1.0
     pull = C * weight
-    point, least = np.zeros(d + 1), LEAST * pull.sum()
+    point = np.zeros(d + 1)
 
     def value(point, margin) -> float:
         return 0.5 * float(point[:d] @ point[:d]) + float(pull @ (np.logaddexp(0.0, margin) - side * margin))
@@ -72,14 +72,7 @@ def fit_logistic(
         if (begun := value(other, along)) < found:
             point, margin, found = other, along, begun
     for _ in range(STEPS):
-        p = 0.5 * (1.0 + np.tanh(0.5 * margin))
-        slope = (pull * (p - side)) @ A
-        slope[:d] += point[:d]
-        root = np.sqrt(pull * p * (1.0 - p))[:, None] * A
-        curve = root.T @ root
-        curve[np.arange(d), np.arange(d)] += 1.0
-        curve[d, d] += least
-        step = np.linalg.solve(curve, -slope)
+        slope, step = _newton_step(A, side, pull, point, margin)
         promise = -float(slope @ step)
         along, size = A @ step, 1.0
         for _ in range(HALVINGS):
@@ -94,6 +87,20 @@ def fit_logistic(
         if promise <= CLOSE * found:
             break
     return point[:d].copy(), float(point[d])
+
+
+def _newton_step(A: np.ndarray, side: np.ndarray, pull: np.ndarray, point: np.ndarray, margin: np.ndarray):
+    """Return ∇f and the step -(∇²f)⁻¹ ∇f at a point (h, g), float64 (columns + 1,); A has the rows (z_i, -1), `pull`
+    is C w_i, and margin = A (h, g)."""
+    d = A.shape[1] - 1
+    p = 0.5 * (1.0 + np.tanh(0.5 * margin))
+    slope = (pull * (p - side)) @ A
+    slope[:d] += point[:d]
+    root = np.sqrt(pull * p * (1.0 - p))[:, None] * A
+    curve = root.T @ root
+    curve[np.arange(d), np.arange(d)] += 1.0
+    curve[d, d] += LEAST * pull.sum()
+    return slope, np.linalg.solve(curve, -slope)
 
 
 def fit_hinge(

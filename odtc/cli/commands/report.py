@@ -133,7 +133,7 @@ def _moved(tree: Path, loaded, X, numbers: list[int]) -> dict[int, dict]:
 
     if run_parameter(tree, "robust") is None:
         return {}
-    from odtc.evaluation.moved_rows import answers_within, boxes_of_run
+    from odtc.evaluation.predicting import answers_within, boxes_of_run
 
     boxes = boxes_of_run(tree)
     return {} if boxes is None else {number: answers_within(loaded, X[number - 1], boxes) for number in numbers}

@@ -205,7 +205,7 @@ def predict(
     if figures is not None:
         console.print_json(figures | done.skipped) if as_json else print("\n".join(figures["lines"]))
     elif score:
-        from odtc.evaluation.moved_rows import robust_figures
+        from odtc.evaluation.predicting import robust_figures
 
         moved = {} if boxes is None else {"robust": robust_figures(loaded, data, boxes, on_missing)}
         _print_score(loaded, done.score | moved | done.skipped, as_json)
@@ -240,7 +240,7 @@ def _boxes(tree: Path, score: bool):
 
     moves, boxes = run_parameter(tree, "robust"), None
     if moves and score:
-        from odtc.evaluation.moved_rows import boxes_of_run
+        from odtc.evaluation.predicting import boxes_of_run
 
         boxes = boxes_of_run(tree)
     if moves and boxes is None:

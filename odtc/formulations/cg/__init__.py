@@ -388,102 +388,159 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     `left()` returns the seconds of the time limit that are left. Ctrl-C keeps the best tree."""
     if is_printed(base.problem.params):
         return printed_fit.fit(base, build, solve, start, tell, left)
-    problem, history = base.problem, []
-    began = time.monotonic() - problem.derived(Held).seconds
-    columns, reward, left = columns_of(problem), problem.params.reward, left or (lambda: None)
-    over, whole = _over_all(problem, columns.paths), not _some_splits(problem, columns.paths)
-
-    def say(state) -> None:
-        seconds, unit = time.monotonic() - began, search.paths.unit
-        cost, found = state.incumbent * unit - reward, state.bound * unit - reward
-        bound, chosen = (found, None) if over is None or whole else (min(over.bound, cost), found)
-        history.append((round(seconds, 3), cost, bound))
-        if tell:
-            tell(Round(len(history), state.phase, state.columns, state.added, cost, bound, seconds, "columns", chosen))
-
-    search = BranchAndPrice(columns.paths, columns, problem.params.exact, None, left)
-    search.tell, finder = say, _Finder(problem, over)
-    termination, message, beaten = None, "", float("inf")
-    try:
-        while True:
-            with contextlib.suppress(TimeLimitReached), deadline.within(left()):
-                search.take(searched_tree(problem, search.paths))
-                finder.hear(search, "the local search")
-            if over is not None and not search.paths.whole and not over.proved:
-                with deadline.within(left()):
-                    search.take(columns_asked(search.paths, over.run().split))
-                    finder.hear(search, "the search over all splits")
-            if over is not None and whole:  # its proof covers the same trees
-                search.learn((over.bound + reward) / search.paths.unit)
-            if over is None or not over.proved or (problem.params.splits != "auto" and not search.proven):
-                search.run()
-            finder.hear(search, "column generation")
-            wider = _around(over, search, columns, beaten)
-            if wider is not None:  # until thresholds near those of the tree are no better, either
-                beaten = search.upper
-            else:
-                better = None if whole and search.proven else _better(over, search, left())
-                if better is None:
-                    break
-                wider = _with_splits_of(problem, columns, better)
-            columns = wider
-            search = BranchAndPrice(columns.paths, columns, problem.params.exact, say, left)
-            finder.hear(search, "the search over all splits")
-    except SolverError as failed:
-        termination, message = Termination.UNKNOWN, str(failed)
-    except KeyboardInterrupt:
-        termination = Termination.INTERRUPTED
-        columns = Columns(search.paths, search.columns.to_pool())  # consistent again
-        columns.add_tree(search.best)
-    finder.hear(search, "column generation")
-    by = "column generation" if search.proven else ""
-    if over is not None and whole:
-        search.learn((over.bound + reward) / search.paths.unit)
-    heap = _heap(problem, search.paths, search.best)
-    problem = replace(problem, params=replace(problem.params, columns=columns.to_pool().to_text()))
-    problem.derived(Held).columns = columns
-    model = replace(build(problem), problem=problem)
-    x = complete(problem, model, heap)
-    if over is not None and not search.paths.whole:  # costs that are equal for a linear program may be far apart
-        other = over.stopped.heap
-        with contextlib.suppress(TreeError):
-            if objective(problem, other) < objective(problem, heap):
-                x, heap = complete(problem, model, other), other
+    generation = _Generation(base.problem, tell, left or (lambda: None))
+    termination, message = generation.run()
+    problem, model, x, heap = generation.last_master()
     if problem.params.final == "mip" and termination is None:
         x, heap = _solved(problem, model, x, heap, solve)
-    paid = model.objective(x)
-    # Linear programs do not bound costs below their tolerance; the search over all splits does.
-    least = search.bound if search.paths.whole else 0.0
-    told = objective(problem, heap)
-    bound = settled_bound(problem, least * search.paths.unit - reward, told)
-    overall = bound if over is None else settled_bound(problem, over.bound, told)
-    overall = max(bound, overall) if whole else overall
-    # The search over all splits may have proved it, if no proof by columns was requested.
-    if is_proved(told, max(bound, overall)):
-        termination = Termination.OPTIMAL
-    elif termination is None:
-        seconds = left()
-        timed = seconds is not None and seconds <= OVER
-        termination = Termination.TIME_LIMIT if timed and not search.finished else Termination.UNKNOWN
-    some = _some_splits(problem, search.paths)
-    if over is not None and is_proved(told, settled_bound(problem, over.bound, told)):
-        by = "the search over all splits"
-    words = f"found by {finder.name}{by and f', proved by {by}'}"
-    found = Solution(
-        x,
-        termination,
-        paid,
-        max(bound, overall),
-        time.monotonic() - began,
-        "HiGHS (column generation)",
-        search.nodes,
-        start="accepted" if start is not None else "none",
-        history=tuple(history),
-        message="; ".join(filter(None, [words, message or _words(search, some)])),
-        scope=some and f"trees over {some} ({param('splits', ...)})",
-        overall=overall,
-    )
-    return model, found
+    return model, generation.solution(model, x, heap, termination, message, start is not None)
+
+
+class _Generation:
+    """Column generation over the splits that the nodes may use, in turn with a search over all splits.
+
+    Each round generates columns over the current paths; the next round has wider paths: over thresholds near those of
+    the best tree, or over the splits of a better tree. The rounds end if there are none.
+
+    Attributes
+    ----------
+    search : BranchAndPrice
+        Of the current round.
+    over : OverAllSplits or None
+    whole : bool
+        Whether the nodes may use all splits, so that the proofs of both searches cover the same trees.
+    """
+
+    def __init__(self, problem: Problem, tell, left):
+        self.problem, self.reward, self.left = problem, problem.params.reward, left
+        self._tell, self._history, self._began = tell, [], time.monotonic() - problem.derived(Held).seconds
+        self.columns = columns_of(problem)
+        self.over = _over_all(problem, self.columns.paths)
+        self.whole = not _some_splits(problem, self.columns.paths)
+        self._begin_round()
+        self.finder = _Finder(problem, self.over)
+
+    def _begin_round(self) -> None:
+        columns = self.columns
+        self.search = BranchAndPrice(columns.paths, columns, self.problem.params.exact, self._say, self.left)
+
+    def _say(self, state) -> None:
+        """Record a round of the relaxation, and report it."""
+        seconds, unit = time.monotonic() - self._began, self.search.paths.unit
+        cost, found = state.incumbent * unit - self.reward, state.bound * unit - self.reward
+        bound, chosen = (found, None) if self.over is None or self.whole else (min(self.over.bound, cost), found)
+        self._history.append((round(seconds, 3), cost, bound))
+        if self._tell:
+            step = len(self._history), state.phase, state.columns, state.added
+            self._tell(Round(*step, cost, bound, seconds, "columns", chosen))
+
+    def run(self) -> tuple[Termination | None, str]:
+        """Generate columns until no wider paths are worth it; return why this ended early, and in words, or (None,
+        "")."""
+        beaten = float("inf")  # the cost of the tree near which thresholds were tried last
+        try:
+            while True:
+                self._improve()
+                wider = _around(self.over, self.search, self.columns, beaten)
+                if wider is not None:  # until thresholds near those of the tree are no better, either
+                    beaten = self.search.upper
+                else:
+                    wider = self._of_better_tree()
+                if wider is None:
+                    break
+                self.columns = wider
+                self._begin_round()
+                self.finder.hear(self.search, "the search over all splits")
+        except SolverError as failed:
+            return Termination.UNKNOWN, str(failed)
+        except KeyboardInterrupt:
+            self.columns = Columns(self.search.paths, self.search.columns.to_pool())  # consistent again
+            self.columns.add_tree(self.search.best)
+            return Termination.INTERRUPTED, ""
+        return None, ""
+
+    def _improve(self) -> None:
+        """Improve the tree and the bound of this round: by the local search, the search over all splits, and column
+        generation."""
+        problem, search, over = self.problem, self.search, self.over
+        with contextlib.suppress(TimeLimitReached), deadline.within(self.left()):
+            search.take(searched_tree(problem, search.paths))
+            self.finder.hear(search, "the local search")
+        if over is not None and not search.paths.whole and not over.proved:
+            with deadline.within(self.left()):
+                search.take(columns_asked(search.paths, over.run().split))
+                self.finder.hear(search, "the search over all splits")
+        self._learn_bound()
+        if over is None or not over.proved or (problem.params.splits != "auto" and not search.proven):
+            search.run()
+        self.finder.hear(search, "column generation")
+
+    def _learn_bound(self) -> None:
+        """Give the bound of the search over all splits to column generation, if it covers the same trees."""
+        if self.over is not None and self.whole:
+            self.search.learn((self.over.bound + self.reward) / self.search.paths.unit)
+
+    def _of_better_tree(self) -> Columns | None:
+        """Return columns over paths that may also use the splits of a better tree; None if there is none."""
+        if self.whole and self.search.proven:
+            return None
+        better = _better(self.over, self.search, self.left())
+        return None if better is None else _with_splits_of(self.problem, self.columns, better)
+
+    def last_master(self) -> tuple[Problem, Model, np.ndarray, HeapTree]:
+        """Return the problem with the generated columns, its model, and the best tree as a point and as a tree."""
+        self.finder.hear(self.search, "column generation")
+        self.proof = "column generation" if self.search.proven else ""
+        self._learn_bound()
+        heap = _heap(self.problem, self.search.paths, self.search.best)
+        problem = replace(self.problem, params=replace(self.problem.params, columns=self.columns.to_pool().to_text()))
+        problem.derived(Held).columns = self.columns
+        model = replace(build(problem), problem=problem)
+        x = complete(problem, model, heap)
+        if self.over is not None and not self.search.paths.whole:
+            # Costs that are equal for a linear program may be far apart.
+            other = self.over.stopped.heap
+            with contextlib.suppress(TreeError):
+                if objective(problem, other) < objective(problem, heap):
+                    x, heap = complete(problem, model, other), other
+        return problem, model, x, heap
+
+    def solution(
+        self, model: Model, x: np.ndarray, heap: HeapTree, termination: Termination | None, message: str, started: bool
+    ) -> Solution:
+        """Return a tree of the last master with its bounds and its claim."""
+        problem, search, over, paid = model.problem, self.search, self.over, model.objective(x)
+        # Linear programs do not bound costs below their tolerance; the search over all splits does.
+        least = search.bound if search.paths.whole else 0.0
+        told, by = objective(problem, heap), self.proof
+        bound = settled_bound(problem, least * search.paths.unit - self.reward, told)
+        overall = bound if over is None else settled_bound(problem, over.bound, told)
+        if over is not None and is_proved(told, overall):
+            by = "the search over all splits"
+        overall = max(bound, overall) if self.whole else overall
+        # The search over all splits may have proved it, if no proof by columns was requested.
+        if is_proved(told, max(bound, overall)):
+            termination = Termination.OPTIMAL
+        elif termination is None:
+            seconds = self.left()
+            timed = seconds is not None and seconds <= OVER
+            termination = Termination.TIME_LIMIT if timed and not search.finished else Termination.UNKNOWN
+        some = _some_splits(problem, search.paths)
+        words = f"found by {self.finder.name}{by and f', proved by {by}'}"
+        return Solution(
+            x,
+            termination,
+            paid,
+            max(bound, overall),
+            time.monotonic() - self._began,
+            "HiGHS (column generation)",
+            search.nodes,
+            start="accepted" if started else "none",
+            history=tuple(self._history),
+            message="; ".join(filter(None, [words, message or _words(search, some)])),
+            scope=some and f"trees over {some} ({param('splits', ...)})",
+            overall=overall,
+        )
 
 
 class _Finder:

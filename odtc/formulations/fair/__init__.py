@@ -31,7 +31,7 @@ from odtc.data.original_features import Features
 from odtc.errors import ChoiceError
 from odtc.formulations.fair.discrimination import Contrast, index, price
 from odtc.formulations.shared import oct_parts
-from odtc.model.blocks import Axis, labels_where
+from odtc.model.blocks import Axis, Block, labels_where
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
@@ -39,8 +39,8 @@ from odtc.problem.exact_objective import exact_objective
 from odtc.problem.formulation import Charge
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Role
-from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle, with_min_leaf_rows
+from odtc.problem.roles import Role, nodes
+from odtc.trees.heap_tree import Beyond, CompleteTree, HeapTree, blank_arrays, settle, with_min_leaf_rows
 
 NAME = "fair"
 TITLE = "Fair: thresholds and sets of levels without one-hot columns, with a penalty for discrimination"
@@ -78,18 +78,15 @@ def build(problem: Problem) -> Model:
     # min Σ_l L_l + ρ index
     p = m.columns("p", node, feature, integer=True)
     d = m.columns("d", node, role=Role.SPLIT, integer=True)
-    if numeric:
-        q = m.columns("q", node)
-        v = m.columns("v", Axis("profile", len(profiles)), node, integer=True)
-    if len(x.owner):
-        s = m.columns("s", node, level, integer=True)
+    q = m.columns("q", node) if numeric else None
+    v = m.columns("v", Axis("profile", len(profiles)), node, integer=True) if numeric else None
+    s = m.columns("s", node, level, integer=True) if len(x.owner) else None
     w = m.columns("w", row, node, integer=True)  # whole if p, v and s are, but SCIP 10.0 gave points that are not
     z = m.columns("z", row, leaf, role=Role.ROUTE)
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
     count, loss = oct_parts.columns(m, encoded, leaf, klass)
 
-    i, t = np.arange(n)[:, None], B[:, None]
-    j, a = np.arange(x.n), np.arange(len(x.size))  # all features, and the numeric ones, which come first
+    i, t, j = np.arange(n)[:, None], B[:, None], np.arange(x.n)
 
     # Σ_j p_tj = d_t;   d_t ≤ d_{parent(t)}                            t ∈ B
     choose = m.rows("choose", node, lower=0, upper=0)
@@ -97,23 +94,8 @@ def build(problem: Problem) -> Model:
     m.add(choose[B], d[B], -1)
     oct_parts.require_parent_branches(m, d, "after")
 
-    # q_t ≤ Σ_j p_tj (1 - ε_j)                                         j numeric, ε_j = 1 / thresholds of j
-    # q_t - Σ_j p_tj (x_ij - ε_j) ≤ v_it ≤ q_t + Σ_j p_tj (1 - x_ij)
     if numeric:
-        r = np.arange(len(profiles))[:, None]
-        within = m.rows("within", node, upper=0)
-        m.add(within[B], q[B])
-        m.add(within[t], p[t, a], 1 / x.size - 1)
-        below = m.rows("below", Axis("profile", len(profiles)), node, upper=0)
-        m.add(below[r, B], q[B])
-        at, number = (found[:, None] for found in np.nonzero(profiles != 1))
-        m.add(below[at, B], p[B, number], (1 - profiles[at, number]) / x.size[number])
-        m.add(below[r, B], v[r, B], -1)
-        above = m.rows("above", Axis("profile", len(profiles)), node, upper=0)
-        m.add(above[r, B], v[r, B])
-        m.add(above[r, B], q[B], -1)
-        at, number = (found[:, None] for found in np.nonzero(profiles < x.size))
-        m.add(above[at, B], p[B, number], profiles[at, number] / x.size[number] - 1)
+        _threshold_rows(m, x.size, profiles, (p, q, v))
 
     # s_tjk ≤ p_tj                                                     t, k a level of j but the first
     if len(x.owner):
@@ -133,15 +115,7 @@ def build(problem: Problem) -> Model:
         r, f = (found[:, None] for found in labels_where(x.free[first]))
         m.add(side[r, B], s[B, f])
 
-    # Σ_{l left of t} z_il ≤ w_it;   Σ_{l right of t} z_il ≤ 1 - w_it;   Σ_l z_il = 1
-    left, right = m.rows("left", row, node, upper=0), m.rows("right", row, node, upper=1)
-    m.add(left[i, B], w[i, B], -1)
-    m.add(right[i, B], w[i, B])
-    for rows, turn in ((left, 0), (right, 1)):
-        for at, below in tree.sides(turn):
-            m.add(rows[i, at], z[i, below])
-    place = m.rows("place", row, lower=1, upper=1)
-    m.add(place[i], z[i, L])
+    _route_rows(m, tree, w, z)
 
     # Σ_i z_il ≥ n_min u_l;   z_il ≤ u_l;   N_kl, Σ_k c_kl = 1 and L_l          (odtc.formulations.shared.oct_parts)
     if n_min:
@@ -152,6 +126,52 @@ def build(problem: Problem) -> Model:
     if contrast := _contrast(problem, kind, first):
         price(m, contrast, problem.params.rho, z, c, L)
     return m.finish()
+
+
+def _threshold_rows(m: ModelBuilder, size: np.ndarray, profiles: np.ndarray, split: tuple[Block, Block, Block]) -> None:
+    """Add the constraints of the thresholds q_t, and of the sides v_it of rows with these values of numeric features:
+
+        q_t ≤ Σ_j p_tj (1 - ε_j)                                         j numeric, ε_j = 1 / thresholds of j
+        q_t - Σ_j p_tj (x_ij - ε_j) ≤ v_it ≤ q_t + Σ_j p_tj (1 - x_ij)
+
+    Parameters
+    ----------
+    m : ModelBuilder
+    size : int (features,)
+        The number of thresholds of each.
+    profiles : int (profiles, features)
+        The ranks of rows that are different in these features.
+    split : (Block, Block, Block)
+        The variables p, q and v.
+    """
+    (p, q, v), B, a = split, nodes(split[1]), np.arange(len(size))
+    profile, node = v.axes
+    t, r = B[:, None], np.arange(len(profiles))[:, None]
+    within = m.rows("within", node, upper=0)
+    m.add(within[B], q[B])
+    m.add(within[t], p[t, a], 1 / size - 1)
+    below = m.rows("below", profile, node, upper=0)
+    m.add(below[r, B], q[B])
+    at, number = (found[:, None] for found in np.nonzero(profiles != 1))
+    m.add(below[at, B], p[B, number], (1 - profiles[at, number]) / size[number])
+    m.add(below[r, B], v[r, B], -1)
+    above = m.rows("above", profile, node, upper=0)
+    m.add(above[r, B], v[r, B])
+    m.add(above[r, B], q[B], -1)
+    at, number = (found[:, None] for found in np.nonzero(profiles < size))
+    m.add(above[at, B], p[B, number], profiles[at, number] / size[number] - 1)
+
+
+def _route_rows(m: ModelBuilder, tree: CompleteTree, w: Block, z: Block) -> None:
+    """Add Σ_{l left of t} z_il ≤ w_it;   Σ_{l right of t} z_il ≤ 1 - w_it;   Σ_l z_il = 1."""
+    (row, node), B, i = w.axes, tree.branch_nodes, np.arange(w.axes[0].size)[:, None]
+    left, right = m.rows("left", row, node, upper=0), m.rows("right", row, node, upper=1)
+    m.add(left[i, B], w[i, B], -1)
+    m.add(right[i, B], w[i, B])
+    for rows, turn in ((left, 0), (right, 1)):
+        for at, below in tree.sides(turn):
+            m.add(rows[i, at], z[i, below])
+    oct_parts.place_rows(m, z)
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:

@@ -43,7 +43,7 @@ from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.shared.feature_sums import BranchSums
 from odtc.formulations.shared.node_choices import choices_of, point_of
 from odtc.heuristics.heuristic import HEURISTICS
-from odtc.model.blocks import Axis
+from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import early
@@ -250,7 +250,7 @@ def build(problem: Problem) -> Model:
     gain = -(1 - lam) * reach.price[:, None]
     g = m.columns("g", row, node_axis(B), cost=lambda: gain * (B == 1))
     m.constant((1 - lam) * float(reach.price.sum()))
-    i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
+    k, f = np.arange(K), np.arange(F)
     labelled = np.isin(B, form.label)
 
     # Σ_f b_tf + Σ_k w_tk = 1                      t ∈ B;    Σ_k w_tk = 1   t a leaf that has labels
@@ -262,40 +262,9 @@ def build(problem: Problem) -> Model:
         leaf = m.rows("leaf", node_axis(leaves[:, 0]), lower=1, upper=1)
         m.add(leaf[leaves], w[leaves, k])
 
-    def right(rows, at, t, coef):
-        """Add coef · g_it, or for a leaf its label of the row's class."""
-        ends = np.isin(t, leaves)
-        if (~ends).any():
-            m.add(rows[i, at[~ends]], g[i, t[~ends]], coef)
-        if ends.any():
-            m.add(rows[i, at[ends]], w[t[ends], y[:, None]], coef)
-
-    def predicted(rows, t):
-        """Add - w_t,y_i at nodes that may predict."""
-        if len(t := t[np.isin(t, form.label)]):
-            m.add(rows[i, t], w[t, y[:, None]], -1)
-
-    # The constraints of inner nodes, as above.
+    gains = _Gains(m, g, w, reach.y, form, leaves)
     if len(inner):
-        for side, name in enumerate(("left", "right")):
-            turn = m.rows(name, row, node_axis(inner), upper=0)
-            m.add(turn[i, inner], g[i, inner])
-            right(turn, inner, 2 * inner + side, -1)
-            predicted(turn, inner)
-            # Σ of the splits whose box has only the outcome of the other side: only 1, or not 1
-            some = slice(0, n) if side == 0 else slice(n, 2 * n)
-            for at, cells, coef in sums.entries(1 - side, inner, some):
-                m.add(turn[at - some.start, inner], cells, -coef)
-        both = m.rows("both", row, node_axis(inner), upper=0)
-        m.add(both[i, inner], g[i, inner])
-        right(both, inner, 2 * inner, -1)
-        right(both, inner, 2 * inner + 1, -1)
-        predicted(both, inner)
-        if not form.full:
-            asks = m.rows("asks", row, node_axis(inner), upper=0)
-            m.add(asks[i, inner], g[i, inner])
-            m.add(asks[i[:, :, None], inner[:, None]], b[inner[:, None], f], -1)
-            predicted(asks, inner)
+        gains.inner_rows(b, sums)
 
     # Σ_k p_tfsk = b_tf;   g_it <= Σ_{f: A_if = {s}} p_{t,f,s,y_i} + w_t,y_i             t bottom
     if form.stump:
@@ -303,13 +272,62 @@ def build(problem: Problem) -> Model:
         pick = m.rows("pick", node_axis(bottom), split, Axis("side", 2), lower=0, upper=0)
         m.add(pick[t, f[:, None, None], s], b[t, f[:, None, None]], -1)
         m.add(pick[t, f[:, None, None], s], p[t, f[:, None, None], s, k])
-        stump = m.rows("stump", row, node_axis(bottom), upper=0)
-        m.add(stump[i, bottom], g[i, bottom])
-        predicted(stump, bottom)
+        stump = gains.begun("stump", bottom)
         for side, alone in enumerate((~reach.one, ~reach.zero)):
             at, ask = (labels[:, None] for labels in np.nonzero(alone))
             m.add(stump[at, bottom], p[bottom, ask, side, y[at]], -1)
     return m.finish()
+
+
+class _Gains:
+    """Constraints on g_it, whether row i is correct in all leaves below node t that it may reach.
+
+    Parameters
+    ----------
+    m : ModelBuilder
+    g, w : Block
+    y : int (rows,)
+    form : _Form
+    leaves : int (leaves, 1)
+        Leaves with labels, which have no g.
+    """
+
+    def __init__(self, m: ModelBuilder, g: Block, w: Block, y: np.ndarray, form: _Form, leaves: np.ndarray):
+        self.m, self.g, self.w, self.form, self.leaves = m, g, w, form, leaves
+        self.y, self.i = y[:, None], np.arange(len(y))[:, None]
+
+    def begun(self, name: str, t: np.ndarray):
+        """Return new constraints g_it - w_t,y_i ≤ 0, w only at nodes that may predict."""
+        rows = self.m.rows(name, self.g.axes[0], node_axis(t), upper=0)
+        self.m.add(rows[self.i, t], self.g[self.i, t])
+        if len(t := t[np.isin(t, self.form.label)]):
+            self.m.add(rows[self.i, t], self.w[t, self.y], -1)
+        return rows
+
+    def _subtract(self, rows, at: np.ndarray, t: np.ndarray) -> None:
+        """Subtract g_it in the constraints of the nodes `at`, or for a leaf t its label of the row's class."""
+        ends = np.isin(t, self.leaves)
+        if (~ends).any():
+            self.m.add(rows[self.i, at[~ends]], self.g[self.i, t[~ends]], -1)
+        if ends.any():
+            self.m.add(rows[self.i, at[ends]], self.w[t[ends], self.y], -1)
+
+    def inner_rows(self, b: Block, sums: BranchSums) -> None:
+        """Add the constraints of inner nodes (the docstring of the module)."""
+        m, inner, n = self.m, self.form.inner, len(self.y)
+        for side, name in enumerate(("left", "right")):
+            turn = self.begun(name, inner)
+            self._subtract(turn, inner, 2 * inner + side)
+            # Σ of the splits whose box has only the outcome of the other side: only 1, or not 1
+            some = slice(0, n) if side == 0 else slice(n, 2 * n)
+            for at, cells, coef in sums.entries(1 - side, inner, some):
+                m.add(turn[at - some.start, inner], cells, -coef)
+        both = self.begun("both", inner)
+        self._subtract(both, inner, 2 * inner)
+        self._subtract(both, inner, 2 * inner + 1)
+        if not self.form.full:
+            asks, f = self.begun("asks", inner), np.arange(b.axes[1].size)
+            m.add(asks[self.i[:, :, None], inner[:, None]], b[inner[:, None], f], -1)
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:

@@ -2,6 +2,7 @@
 leaf t of each row i (z_it) and the label of each leaf (c_kt).
 
     d_t ≤ d_{parent(t)}                                                      t a branch node, not the root
+    Σ_t z_it = 1                                                             i
     Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t                                       over rows of the data
     N_kt = Σ_{i: y_i = k} w_i z_it;   Σ_k c_kt = 1, or l_t
     L_t ≥ Σ_j cost_jk N_jt - M_k (1 - c_kt),   M_k = Σ_i w_i cost_{y_i,k}
@@ -36,6 +37,13 @@ def require_parent_branches(m: ModelBuilder, d: Block, name: str) -> None:
         rows = m.rows(name, node_axis(t), upper=0)
         m.add(rows[t], d[t])
         m.add(rows[t], d[t // 2], -1)
+
+
+def place_rows(m: ModelBuilder, z: Block) -> None:
+    """Write Σ_t z_it = 1: each row of the data ends in one leaf."""
+    row, _ = z.axes
+    place, i = m.rows("place", row, lower=1, upper=1), np.arange(row.size)[:, None]
+    m.add(place[i], z[i, nodes(z)])
 
 
 def columns(m: ModelBuilder, encoded: Encoded, leaf: Axis, klass: Axis) -> tuple[Block, Block]:
