@@ -22,6 +22,7 @@ PATIENCE = 30  # seconds in which one that is lost may come back
 HELP = "Address of the scheduler; local starts a cluster with {} workers."  # of the option in commands
 METAVAR = "ADDRESS|local"
 
+RETRIES = 3  # of a task whose worker was lost
 _present: ContextVar["Cluster | None"] = ContextVar("odtc cluster", default=None)
 
 

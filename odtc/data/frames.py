@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
+from odtc.base.whole_numbers import MAX_EXACT
 from odtc.data.cells import column_types
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Feature
 from odtc.data.reading_spec import DATES, dates_of_columns
@@ -209,7 +210,7 @@ def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
     if any(hasattr(value, "isoformat") for value in there):
         return pl.Series([None if value is None else str(value) for value in known], dtype=pl.String)
     numbers = pl.Series([None if value is None else _number(value, place) for value in known], dtype=pl.Float64)
-    whole = [row for row, value in enumerate(known) if isinstance(value, Integral) and abs(value) >= column_types.EXACT]
+    whole = [row for row, value in enumerate(known) if isinstance(value, Integral) and abs(value) >= MAX_EXACT]
     _expect_apart(known, numbers.gather(whole).to_numpy(), whole, place)
     is_whole = there and not whole and all(isinstance(value, Integral) for value in there)
     return numbers.cast(pl.Int64) if is_whole else numbers
@@ -229,7 +230,7 @@ def expect_apart(X) -> None:
         Of numbers.
     """
     for name, cells, values in _whole_columns(X):
-        rows = np.flatnonzero(np.abs(values) >= column_types.EXACT)
+        rows = np.flatnonzero(np.abs(values) >= MAX_EXACT)
         _expect_apart(cells, values[rows], rows.tolist(), f"column {name} of {PLACE}")
 
 

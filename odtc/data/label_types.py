@@ -7,10 +7,10 @@ labels of the type that they have in the data, so that they can be compared with
 from collections.abc import Iterable, Sequence
 
 from odtc.base.text import show_number
+from odtc.base.whole_numbers import MAX_EXACT
 
 TEXT, INT, FLOAT, BOOL = "text", "int", "float", "bool"
 LABEL_TYPES = (TEXT, INT, FLOAT, BOOL)
-EXACT = 2**53  # whole numbers below it are doubles, which most other languages compute with
 
 Label = str | int | float | bool
 
@@ -43,7 +43,7 @@ def _fits(names: Sequence[str], label_type: str) -> bool:
         )
     try:
         values = [label_of(name, label_type) for name in names]
-        exact = all(abs(value) < EXACT for value in values)
+        exact = all(abs(value) < MAX_EXACT for value in values)
         return exact and all(name in (str(value), show_number(value)) for value, name in zip(values, names))
     except (ValueError, OverflowError):
         return False

@@ -12,14 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc.estimators.cost_complexity import SAME
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.constraints.constraint import broken, limits, mended
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.trees.tree import Branch, Leaf, Tree
-
-ROUNDING = 1e-9  # of the limit: sums of weights are rounded
 
 
 def least_rows(weight: np.ndarray, share: float) -> int:
@@ -40,12 +39,12 @@ def least_rows(weight: np.ndarray, share: float) -> int:
     if share <= 0:
         return 0
     held = np.cumsum(np.sort(weight)[::-1])
-    return int(np.searchsorted(held, share * held[-1] * (1 - ROUNDING))) + 1
+    return int(np.searchsorted(held, share * held[-1] * (1 - SAME))) + 1
 
 
 def fits(tree: Tree, of_class: np.ndarray, least: float) -> bool:
     """Return whether every leaf has this weight; a unit of weight of a class has the factor float64 (classes,)."""
-    return all(np.dot(leaf.counts, of_class) >= least * (1 - ROUNDING) for leaf in tree.leaves())
+    return all(np.dot(leaf.counts, of_class) >= least * (1 - SAME) for leaf in tree.leaves())
 
 
 def best_fitting(
@@ -72,7 +71,7 @@ def best_fitting(
         The tree, its objective, and the constraints of the problem that it breaks, in words. A tree that breaks one is
         taken only if both do.
     """
-    cut = replace(tree, root=_cut_back(tree.root, of_class, cost, least * (1 - ROUNDING)))
+    cut = replace(tree, root=_cut_back(tree.root, of_class, cost, least * (1 - SAME)))
     found = []
     for candidate in (cut, _cart(problem, of_class, least).to_tree(problem.encoded)):
         candidate = simplify_tree(candidate) if simplify and not problem.constraints else candidate
@@ -88,7 +87,7 @@ def best_fitting(
 def _cart(problem: Problem, of_class: np.ndarray, least: float) -> HeapTree:
     """Grow CART with leaves of this weight: it counts rows, which are here parts of the least weight."""
     encoded = problem.encoded
-    parts = encoded.weight * of_class[encoded.y] / least * (1 + ROUNDING)
+    parts = encoded.weight * of_class[encoded.y] / least * (1 + SAME)
     given = {**limits(problem), "least_rows": 1}
     heap = HEURISTICS.get("cart").tree(replace(encoded, copies=parts), problem.topology, **given)
     repaired = mended(problem, heap)

@@ -25,6 +25,7 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
+from odtc.model.feasibility import ROUNDING
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import broken
 from odtc.problem.formulation import Compiled, NearOptimal
@@ -44,7 +45,6 @@ from odtc.workflow.specification import RunSpec
 # Of the weight of the rows, or for another task of the cost of one leaf for all rows: how much worse than the best a
 # tree may be by default.
 SHARE = 0.01
-ROUNDING = 1e-9  # of a difference of two objectives
 SEARCH = 30.0  # seconds that the search for near-optimal trees may take, if there is no time limit
 
 

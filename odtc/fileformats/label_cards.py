@@ -9,10 +9,9 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.base.byte_stream import ByteStream
-from odtc.fileformats.model_files import gather, lines, number_table
+from odtc.fileformats.model_files import SHEET, gather, lines, number_table
 from odtc.model.entries import MovedEntries, Pattern
 
-SHEET = 1 << 13  # cards made at once, of some labels: they stay in the cache until the file has taken them
 NAMED = 1 << 13  # columns that are named at once
 BEFORE, BEHIND = "    ", "  "
 

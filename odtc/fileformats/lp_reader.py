@@ -29,11 +29,9 @@ from odtc.fileformats.lp_tokens import (
     tokens,
 )
 from odtc.fileformats.model_files import LARGEST
-from odtc.fileformats.text_buffer import Entries, Names, Text, model_of
+from odtc.fileformats.text_buffer import CHUNK, Entries, Names, Text, model_of
 from odtc.model.blocks import NamedBlock
 from odtc.model.milp import Model
-
-CHUNK = 1 << 22  # bytes read at once: as much as stays in a cache
 
 
 def read(data: bytes, name: str) -> Model:

@@ -89,6 +89,7 @@ def names_in_file(model: Model, holds: Callable[[str], bool]) -> list[str]:
 
 BLANK = ord(" ")
 AT_ONCE = 1 << 16  # names that are made together
+SHEET = 1 << 13  # cards made at once: they stay in the cache until the file has taken them
 LARGEST = 1e20  # solvers take this and more for infinite
 
 # The first word of a model file, behind blank lines and comments (* in MPS, a backslash in LP).

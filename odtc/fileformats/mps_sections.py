@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from odtc.fileformats.text_buffer import Text
-
-CHUNK = 1 << 22  # bytes read at once: as much as stays in a cache
+from odtc.fileformats.text_buffer import CHUNK, Text
 
 # Number of words on a free card -> their fields, from 0. The set may be left out if the count decides.
 _PAIRS = {3: (1, 2, 3), 5: (1, 2, 3, 4, 5)}

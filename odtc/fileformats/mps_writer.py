@@ -13,6 +13,7 @@ from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
 from odtc.fileformats.label_cards import label_cards
 from odtc.fileformats.model_files import (
+    SHEET,
     block_comment,
     copy_first,
     finite_sides,
@@ -35,7 +36,6 @@ MARKER = b"    MARKER    'MARKER'                 '%s'\n"
 
 CARDS = 1 << 15  # made at once: about a megabyte, which stays in the cache until the system has taken it
 
-SHEET = 1 << 13  # cards of one column and number made at once
 FEW_RUNS = 8  # of one number each in a column that is made a run at a time
 
 SECTIONS = {"rows": b"", "user": b"USERCUTS\n", "lazy": b"LAZYCONS\n"}

@@ -9,10 +9,9 @@ are changed in them, and its cards copied to the file.
 import numpy as np
 
 from odtc.base.byte_stream import ByteStream
-from odtc.fileformats.model_files import gather, lines, number_table
+from odtc.fileformats.model_files import SHEET, gather, lines, number_table
 from odtc.model.entries import MovedEntries, Pattern
 
-SHEET = 1 << 13  # cards copied at once: they stay in the cache until the file has taken them
 AVERAGE = 256  # entries a column, below which the work on each column outweighs that on its cards
 BEFORE, BEHIND = "    ", "  "
 

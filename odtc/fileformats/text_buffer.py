@@ -18,6 +18,7 @@ from odtc.model.milp import Model
 CONTROL = bytes(code for code in (*range(32), 127) if code not in b"\t\n\r")
 PAD = b"\n" * 16  # behind the text, so that eight bytes can be read at its last place
 LONGEST = 4096  # bytes of a name or a number
+CHUNK = 1 << 22  # bytes read at once: as much as stays in a cache
 MASK = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)
 MIX, SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 INFINITE = ("inf", "infinity")

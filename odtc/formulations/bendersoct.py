@@ -45,6 +45,7 @@ from odtc.formulations.shared.node_choices import (
 )
 from odtc.model.blocks import Axis, labels_where
 from odtc.model.builder import ModelBuilder
+from odtc.model.feasibility import TOLERANCE
 from odtc.model.in_packages import add_rows, growing_lp, solve_growing_lp
 from odtc.model.milp import Model
 from odtc.model.solution import Round, Solution, Termination
@@ -70,7 +71,6 @@ FIT_DEFAULTS = {"cuts": "none"}
 
 LAZY = TIMED = True  # `fit` takes a solver that adds cuts in one tree, and the seconds that are left
 STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these the best tree so far is the result
-BROKEN = 1e-6  # a cut that is violated by less is satisfied, because solvers have this tolerance
 BROKEN_IN_TREE = 1e-5  # the same inside a tree: more than the tolerance of its relaxations, so that no cut comes twice
 PART_OF_UNIT = 1e-6  # of the least difference of two objectives: the tolerance of a proof by it
 RELAXED_ROUNDS = 20  # most rounds of the relaxation
@@ -234,7 +234,9 @@ def capacities(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
     return sink, cap
 
 
-def separate(problem: Problem, point, relaxed: bool = False, broken: float = BROKEN) -> tuple[np.ndarray, np.ndarray]:
+def separate(
+    problem: Problem, point, relaxed: bool = False, broken: float = TOLERANCE
+) -> tuple[np.ndarray, np.ndarray]:
     """Return (rows, source sets) of cuts that a point violates by more than `broken`, at least one for each row that
     violates one."""
     graph, g, (sink, cap) = Graph.of(problem), point["g"], capacities(problem, point)
@@ -308,7 +310,7 @@ class _Separation:
     def proved(self) -> bool:
         if None in (self.bound, self.cost):
             return False
-        return self.bound >= self.cost - max(BROKEN * max(1.0, self.cost), self.unit * (1 - PART_OF_UNIT))
+        return self.bound >= self.cost - max(TOLERANCE * max(1.0, self.cost), self.unit * (1 - PART_OF_UNIT))
 
     @property
     def time_over(self) -> bool:

@@ -24,7 +24,7 @@ from odtc.algorithms.equal_rows import distinct_values
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import MAX_EXACT, as_written, common_unit, whole_losses
 from odtc.data.task import TASKS, exact_costs, leaf_cost
-from odtc.model.feasibility import TOLERANCE
+from odtc.model.feasibility import ROUNDING, TOLERANCE
 from odtc.problem import branch_penalty
 from odtc.problem.formulation import Charge, Compiled
 from odtc.problem.problem import Problem
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 MAX_TOTAL = MAX_EXACT // 8  # of the costs of a search: it adds up differences, and twice the cost of a side
-NEAR = 1e-9  # rounding of an objective that is not a sum over rows
 ULPS = 8  # units in the last place of a bound that was rounded by a few operations
 TOO_FINE = (
     "the weights, costs and penalties together have more digits than whole numbers of 53 bits hold, so a search cannot "
@@ -211,7 +210,7 @@ def settled_bound(problem: Problem, bound: float, paid: float) -> float:
 def _rounding(problem: Problem, paid: float) -> float:
     """Return the rounding of an objective that is not exact: a part of it, or of the cost of one leaf if that is below
     1."""
-    return NEAR * max(min(1.0, leaf_cost(problem.encoded)), abs(paid))
+    return ROUNDING * max(min(1.0, leaf_cost(problem.encoded)), abs(paid))
 
 
 def same_objective(problem: Problem, one: float, other: float) -> bool:

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from odtc.model.feasibility import TOLERANCE
 from odtc.solvers.protocols import Cuts
-
-WHOLE = 1e-6  # an integer column this near to an integer is whole
 
 
 def is_installed(package: str) -> bool:
@@ -45,7 +44,7 @@ class CutCalls:
     def is_whole(self, x: Any) -> bool:
         """Return whether all integer columns are whole."""
         chosen = np.asarray(x, float)[self._integer]
-        return bool(np.abs(chosen - np.round(chosen)).max(initial=0.0) <= WHOLE)
+        return bool(np.abs(chosen - np.round(chosen)).max(initial=0.0) <= TOLERANCE)
 
     def rows(self, x: Any, whole: bool | None = None) -> list[tuple[list[int], list[float], float]]:
         """Return (columns, coefficients, upper side) of each violated row; `whole` None: as `is_whole`."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from odtc.base.registry import Member
 from odtc.errors import ContradictionError
+from odtc.model.feasibility import ROUNDING
 from odtc.model.milp import Model
 from odtc.model.solution import NO_POINT, Options, Progress, Racer, Solution, Termination
 from odtc.solvers import child_process
@@ -26,7 +27,6 @@ from odtc.solvers.solve import solve_until
 # Seconds in which the others may say what they have, once there is a proof: no more than the race took.
 PARTING = (0.2, 2.0)
 CROSSED = 1e-5  # a bound further above a point, relatively, is no rounding of either
-MET = 1e-9  # closer, relatively, they are one number
 PROOFS = (Termination.OPTIMAL, Termination.INFEASIBLE, Termination.UNBOUNDED)
 
 
@@ -243,7 +243,7 @@ def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history: list[tuple[An
     if prover and prover.solution.termination in NO_POINT:
         pointed = bounded = None  # what others found on their way is no answer
     objective, bound = pointed and pointed.objective, bounded and bounded.bound
-    met = None not in (objective, bound) and objective - bound <= _within(max(MET, options.gap), objective)
+    met = None not in (objective, bound) and objective - bound <= _within(max(ROUNDING, options.gap), objective)
     if prover:
         termination = prover.solution.termination
     elif met:

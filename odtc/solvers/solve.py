@@ -29,7 +29,7 @@ from odtc.base import system
 from odtc.base.registry import Member
 from odtc.errors import ModelError, SolverError
 from odtc.fileformats.model_files import expect_finite
-from odtc.model.feasibility import is_close, violations
+from odtc.model.feasibility import ROUNDING, is_close, violations
 from odtc.model.milp import Model
 from odtc.model.solution import NO_POINT, Options, Progress, Solution, Termination, proof
 from odtc.solvers import child_process, external
@@ -42,9 +42,6 @@ from odtc.solvers.solver import find_solver, installed
 
 # Threads of solvers that did not stop when told. A Python that ends in good order under them aborts.
 LEFT: list[threading.Thread] = []
-
-
-ROUNDING = 1e-9  # of an objective: what two sums of the same numbers differ by
 
 
 @dataclass

@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from odtc.errors import ChoiceError
-from odtc.estimators.least_weight import ROUNDING, fits, least_rows
+from odtc.estimators.cost_complexity import SAME
+from odtc.estimators.least_weight import fits, least_rows
 from odtc.model.blocks import NamedBlock
 from odtc.model.feasibility import TOLERANCE, check_claim, check_point, is_close
 from odtc.model.milp import Model
@@ -117,7 +118,7 @@ def test_a_leaf_holds_a_weight_up_to_the_rounding_of_a_sum(least):
 
     of_class = np.array([1.0, 2.0])
     for part, held in ((-2.0, False), (-0.5, True), (0.0, True), (2.0, True)):
-        weight = least * (1 + part * ROUNDING)
+        weight = least * (1 + part * SAME)
         assert fits(tree(weight), of_class, least) == held
         assert fits(tree(weight, 2 * least), of_class, least) == fits(tree(2 * least, weight), of_class, least) == held
     for n in (1, 2, 5, 12):

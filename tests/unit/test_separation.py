@@ -92,8 +92,8 @@ def test_what_is_purged_was_slack_and_what_stays_is_not(data):
     (largest, x), plain = points[-1], compiled(problem)
     assert (largest.A @ x <= largest.row_upper + 1e-6).all()
     room = (model.row_upper - model.A @ x)[plain.n_rows :]
-    assert (np.abs(room) <= separation.SLACK).all()
-    tight = np.abs(largest.row_upper - largest.A @ x)[plain.n_rows :] <= separation.SLACK
+    assert (np.abs(room) <= separation.TOLERANCE).all()
+    tight = np.abs(largest.row_upper - largest.A @ x)[plain.n_rows :] <= separation.TOLERANCE
     assert len(room) == tight.sum() and len(points) <= 6
 
 

@@ -16,10 +16,10 @@ from odtc.algorithms.dp.itemset_sums import Signed
 from odtc.algorithms.dp.lattice import Layer, inside_costs
 from odtc.algorithms.moments import laws
 from odtc.base.value_class import value_class
+from odtc.base.whole_numbers import MAX_EXACT
 
 LIMBS = 4  # of 27 random bits each: a sum over fewer than 2^26 rows is exact in float64
 ROUNDING = 8 * float(np.finfo(float).eps)  # of a sum over rows, relative to all of them, per row
-EXACT = 2.0**53  # sums of whole numbers below it are exact in float64
 HALF = 0.5  # of a whole number: sums that differ at all differ by more
 
 
@@ -37,7 +37,7 @@ def least_difference(loss: np.ndarray, more: float = 0.0) -> float:
         Below one unit if the losses are whole numbers whose sums float64 holds; else what rounding may make of a sum.
     """
     total = float(loss.sum()) + more
-    if total < EXACT and np.array_equal(loss, np.rint(loss)):
+    if total < MAX_EXACT and np.array_equal(loss, np.rint(loss)):
         return HALF
     return ROUNDING * (len(loss) + 16) * total
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from odtc.algorithms.hyperplanes.class_halves import Halves, class_halves, fills_tree
 from odtc.algorithms.hyperplanes.linear_models import fit_hinge, fit_logistic
-from odtc.algorithms.hyperplanes.tree_alternating import reach, search_hyperplanes
+from odtc.algorithms.hyperplanes.tree_alternating import NEAR, reach, search_hyperplanes
 from odtc.base.value_class import value_class
 
 CART = ("cart", 0.0)  # the family of trees of single columns
@@ -29,7 +29,6 @@ PENALTIES = (1.0, 10.0, 0.1, 100.0, 1000.0)  # values of C, those first that mat
 PASSES = 6  # over all nodes of a tree
 RESTARTS = 8  # of the search without a penalty, whose tree is one of the starts of alternation
 SEARCH_ROWS = 2000  # more rows than these are not searched without a penalty
-NEAR = 1e-9  # losses that differ by less are equal except for rounding
 NEWTON = 12_000_000  # rows by columns squared, up to which Newton steps take less than a solver of gradients
 FAR = 1e30  # limit of single columns
 CLIP = (-1.0, 2.0)  # of scaled numbers, where nodes are fitted: one range beyond [0, 1] on either side

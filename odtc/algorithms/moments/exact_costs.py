@@ -14,10 +14,9 @@ import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.weighted_quantiles import weighted_median
-from odtc.base.whole_numbers import whole_numbers
+from odtc.base.whole_numbers import MAX_EXACT, whole_numbers
 from odtc.errors import DataError
 
-WHOLE = 2.0**53  # doubles represent whole numbers below it exactly
 ROUND = 2.0**-52  # relative rounding error of two operations on doubles
 MOST_BITS = 500, 500, 1000  # of Σ w, Σ w t and Σ w t² in a search by doubles, which squares the first two
 
@@ -110,7 +109,7 @@ class ExactCosts(ExactLeaves):
     def whole(self) -> bool:
         """True if all sums of the first two moments are exact in doubles."""
         w, s, _ = self.moments
-        return bool(w.sum() < WHOLE and np.abs(s).sum() < WHOLE)
+        return bool(w.sum() < MAX_EXACT and np.abs(s).sum() < MAX_EXACT)
 
     def means(self) -> tuple[np.ndarray, np.ndarray]:
         """Return float64 (rows,) twice: the mean of each row in two parts that add up to more than 100 bits."""
@@ -212,6 +211,6 @@ def rounding(law: int, moments: np.ndarray, exact_sums: bool, n_leaves: int) -> 
         return off + each * float(s.sum()) * float(w.sum() / w[held].min() + logs)
     means, total, least = float(np.abs(s / w).max()), float(w.sum()), float(w.min())
     off += 4 * n_leaves * each * means * float(np.abs(s).sum())
-    if (w != np.rint(w)).any() or total >= WHOLE:
+    if (w != np.rint(w)).any() or total >= MAX_EXACT:
         off += 4 * each * whole * (total / least)
     return off

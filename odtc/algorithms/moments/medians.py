@@ -9,11 +9,12 @@ the median and its cost in log n steps. Trees of two levels are found by interva
 
 import numpy as np
 
-from odtc.algorithms.moments.exact_costs import ROUND, WHOLE
+from odtc.algorithms.moments.exact_costs import ROUND
 from odtc.algorithms.moments.kernels import by_rank
 from odtc.algorithms.moments.search import SearchByIntervals
 from odtc.algorithms.weighted_quantiles import ROUNDING
 from odtc.base.kernels import kernel
+from odtc.base.whole_numbers import MAX_EXACT
 
 
 def add_at(tree, place, weight, value):
@@ -128,7 +129,7 @@ def rounding(weight: np.ndarray, apart: np.ndarray) -> float:
     less their median: all weights count as far from it as the furthest number, unless sums of weights are exact."""
     far, each = np.abs(apart), ROUND * (len(apart) + 4)
     total = float(weight.sum())
-    exact = total < WHOLE and (weight == np.rint(weight)).all()
+    exact = total < MAX_EXACT and (weight == np.rint(weight)).all()
     return each * (float(weight @ far) if exact else total * float(far.max(initial=0.0)))
 
 

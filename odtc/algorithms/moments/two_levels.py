@@ -24,13 +24,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from odtc.algorithms.moments import laws
-from odtc.algorithms.moments.first_trees import quantile_cuts
+from odtc.algorithms.moments.first_trees import KEPT, quantile_cuts
 from odtc.algorithms.moments.laws import gain
 from odtc.algorithms.moments.tree_limits import Place
 from odtc.base.kernels import kernel
 from odtc.base.value_class import value_class
 
-KEPT = 31  # cuts of a column that the first tree is found over
 LEFT, RIGHT = 1, 2  # sides of a cut
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from odtc.base.text import show_number
+from odtc.base.whole_numbers import MAX_DIGITS, MAX_EXACT
 from odtc.base.wording import option
 from odtc.data.cells import written_numbers
 from odtc.data.reading_spec import BOOLEAN, CATEGORICAL, DATES, MISSING_CELLS, NUMERIC, date_columns
@@ -22,8 +23,6 @@ PADDED = re.compile(r"[+-]?0[0-9]")
 
 # From here on neighbouring integers are the same double, so names are kept as they are written.
 CORRECT = "correct it"
-EXACT = 2.0**53  # below it, doubles hold every whole number
-TOLD_DIGITS = 15  # of decimals, which doubles distinguish
 MOSTLY = 20  # times as many numbers as words in a column, and words are remarked on
 DATE_FORMS, DATE_NUMBER = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y"), "%Y%m%d"
 MIDNIGHT = time()
@@ -234,13 +233,13 @@ def merged_cells(cells: pl.Series) -> tuple[str, str] | None:
         words = [cell for cell in cells.to_list() if cell is not None]
         together = "\0".join(words)
         sizes = map(len, words if together.isascii() else map(str.encode, words))
-        is_long = max(sizes, default=0) > TOLD_DIGITS or LONG.search(together)
+        is_long = max(sizes, default=0) > MAX_DIGITS or LONG.search(together)
     else:
-        is_long = ((cells.str.len_bytes() > TOLD_DIGITS) | cells.str.contains(LONG.pattern)).any()
+        is_long = ((cells.str.len_bytes() > MAX_DIGITS) | cells.str.contains(LONG.pattern)).any()
     if not is_long:
         return None
     values = finite_numbers(cells)
-    twice = cells.filter(values.is_duplicated() & values.is_not_null() & (values.abs() < EXACT))
+    twice = cells.filter(values.is_duplicated() & values.is_not_null() & (values.abs() < MAX_EXACT))
     first: dict[float, tuple[Decimal, str]] = {}
     for cell, value in zip(twice.to_list(), finite_numbers(twice).to_list()):
         try:
@@ -284,7 +283,7 @@ def expect_apart(cells, values: np.ndarray, where: str, rows: Iterable[int], adv
     first: dict[float, object] = {}
     for cell, value, row in zip(cells, values.tolist(), rows):
         exact = cell if isinstance(cell, int) else _whole(cell)
-        if abs(value) >= EXACT and exact is not None and first.setdefault(value, exact) != exact:
+        if abs(value) >= MAX_EXACT and exact is not None and first.setdefault(value, exact) != exact:
             raise DataError(
                 f"expected numbers that differ as doubles in {where}, got {first[value]} and, in row {row + 1}, "
                 f"{exact}, beyond 2^53 = 9007199254740992; {advice}"
@@ -298,7 +297,7 @@ def levels_of(text: pl.Series, as_written: bool = False) -> tuple[str, ...]:
     values = numbers_of(words)
     if values is None:
         return tuple(sorted(words))
-    if not as_written and max(map(abs, values), default=0) < EXACT and not any(map(PADDED.match, words)):
+    if not as_written and max(map(abs, values), default=0) < MAX_EXACT and not any(map(PADDED.match, words)):
         return tuple(show_number(value) for value in sorted(set(values)))
     return tuple(word for _, word in sorted(zip(values, words)))
 
@@ -314,7 +313,7 @@ def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarr
     words = _different(text)
     found = {word: place[word] for word in words if word in place}
     values = numbers_of(levels) if len(found) < len(words) else None
-    written = values and max(map(abs, values)) < EXACT and not any(map(PADDED.match, levels))
+    written = values and max(map(abs, values)) < MAX_EXACT and not any(map(PADDED.match, levels))
     if len(found) < len(words) and written:
         alike = Counter(values)
         of_value = {value: float(code) for code, value in enumerate(values) if alike[value] == 1}

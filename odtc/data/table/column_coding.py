@@ -17,6 +17,7 @@ import polars as pl
 from odtc.algorithms.number_places import LEAST_CELLS, NumberPlaces, bits_of
 from odtc.base import deadline, phases
 from odtc.base.value_class import value_class
+from odtc.base.whole_numbers import MAX_EXACT
 from odtc.base.wording import option
 from odtc.data.cells import column_types, written_numbers
 from odtc.data.cells.missing_marks import Marks, without_marks
@@ -161,7 +162,7 @@ class Column:
                     advice = f"read the file with {option('decimal', *signs)} or {advice}"
                 column_types.numbers(wrong, self.name, self.place, advice, row + 1, self.decimal)
             values = finite.to_numpy() + 0.0  # the cells without a number are in rows that are left out
-        large = np.flatnonzero(np.abs(values) >= column_types.EXACT)
+        large = np.flatnonzero(np.abs(values) >= MAX_EXACT)
         if large.size:
             first = np.array([int((self.code == at + 1).argmax()) for at in large.tolist()])
             order = np.argsort(first)
@@ -372,7 +373,7 @@ def exact_numbers(cells: pl.Series, name: str, decimal: str | None = None) -> np
     that doubles do not distinguish from others.
     """
     numbers = column_types.finite_numbers(cells, decimal)
-    if numbers.null_count() > cells.null_count() or not (numbers.abs() < column_types.EXACT).all():
+    if numbers.null_count() > cells.null_count() or not (numbers.abs() < MAX_EXACT).all():
         raise WordsNeeded(name)
     # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
     return numbers.to_numpy() + 0.0

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from odtc.base import deadline
-from odtc.base.cluster import Cluster, lost
+from odtc.base.cluster import RETRIES, Cluster, lost
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import as_here, option
 from odtc.data.cells.missing_marks import Marks
@@ -33,7 +33,6 @@ from odtc.data.table.column_coding import (
 )
 from odtc.errors import OdtcError, TimeLimitReached
 
-RETRIES = 3  # of a part whose worker was lost
 EACH = 3  # least number of runs of parts for a worker: the work lost with one, and the last one waits for it
 LONGEST = 16  # parts of a run
 Made = TypeVar("Made")

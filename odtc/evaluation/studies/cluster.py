@@ -4,12 +4,10 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from odtc.base.cluster import Cluster, as_they_end, connected, lost
+from odtc.base.cluster import RETRIES, Cluster, as_they_end, connected, lost
 from odtc.base.wording import as_here
 from odtc.errors import ChoiceError
 from odtc.evaluation.studies.engine import EACH, Pool, Store, Task, WorkersLost, bundles, finish_in_turn, local
-
-RETRIES = 3  # of a task whose worker was lost
 
 
 @contextlib.contextmanager

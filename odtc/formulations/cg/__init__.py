@@ -51,6 +51,7 @@ from odtc.formulations.cg.pricing_mip import pricing_model
 from odtc.formulations.cg.restricted_master import RestrictedMaster
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
+from odtc.model.feasibility import ROUNDING
 from odtc.model.milp import Model
 from odtc.model.solution import Round, Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import complete
@@ -559,7 +560,7 @@ class _Finder:
         self._hear(search.upper * search.paths.unit - self.problem.params.reward, name)
 
     def _hear(self, cost: float, name: str) -> None:
-        if not self.name or cost < self.cost - 1e-9 * max(1.0, abs(self.cost)):
+        if not self.name or cost < self.cost - ROUNDING * max(1.0, abs(self.cost)):
             self.cost, self.name = cost, name
 
 

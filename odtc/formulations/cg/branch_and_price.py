@@ -21,11 +21,10 @@ from odtc.formulations.cg.column_pool import Columns
 from odtc.formulations.cg.decision_paths import Paths
 from odtc.formulations.cg.pricing import Allowed, best_splits, lagrangian, price, subtree_values, tree_costs_through
 from odtc.formulations.cg.restricted_master import RelaxedPoint, RestrictedMaster
+from odtc.model.feasibility import TOLERANCE
 
-NEGATIVE = 1e-6  # a reduced cost, in units of the loss, above this is none
 MOST_NEW = 60  # columns that one end brings in a round
 WORK = 1e10  # multiplications of the evaluations in a round: about a second
-SURE = 1e-6  # ρ this near to a whole number is treated as one
 
 
 @value_class
@@ -76,7 +75,7 @@ class BranchAndPrice:
     @property
     def worth(self) -> float:
         """Cost below which a tree is better than the best so far."""
-        return self.upper - 1 + NEGATIVE if self.paths.whole else self.upper - self.paths.near
+        return self.upper - 1 + TOLERANCE if self.paths.whole else self.upper - self.paths.near
 
     def take(self, split: np.ndarray) -> None:
         """Add the paths of a tree (columns of paths.X, heap order), and update the best tree."""
@@ -126,7 +125,7 @@ class BranchAndPrice:
 
     def _rounded(self, bound: float) -> float:
         """Return the bound rounded up to whole units, if all losses are whole numbers of units."""
-        return float(np.ceil(bound - NEGATIVE)) if self.paths.whole and np.isfinite(bound) else bound
+        return float(np.ceil(bound - TOLERANCE)) if self.paths.whole and np.isfinite(bound) else bound
 
     def _check(self) -> float | None:
         seconds = self.left()
@@ -156,7 +155,7 @@ class BranchAndPrice:
                 priced = self._price(relaxed, allowed, least)
             new = {e: self._worth_it(e, priced[e].full) for e in least}
             added = self.columns.add(new) + self.columns.add_stops(
-                one.stop for one in priced.values() if one.stopped < -NEGATIVE
+                one.stop for one in priced.values() if one.stopped < -TOLERANCE
             )
             added += self._improve(allowed)
             if self.rounds is not None:
@@ -180,7 +179,7 @@ class BranchAndPrice:
 
     def _worth_it(self, e: int, reduced: np.ndarray) -> np.ndarray:
         """Return the paths of an end whose cost is known, and that lower the relaxation most."""
-        some = np.flatnonzero((reduced < -NEGATIVE) & self.paths.known(e))
+        some = np.flatnonzero((reduced < -TOLERANCE) & self.paths.known(e))
         return some[np.argsort(reduced[some], kind="stable")[:MOST_NEW]]
 
     def _evaluate(self, priced: dict, least: dict[int, np.ndarray]) -> int:
@@ -191,7 +190,7 @@ class BranchAndPrice:
             most = max(1, int(WORK / len(least) / paths.work(e)))
             unknown = np.flatnonzero(~paths.known(e) & np.isfinite(one.full))
             some = unknown[np.argsort(one.full[unknown], kind="stable")]
-            negative = int((one.full[some] < -NEGATIVE).sum())
+            negative = int((one.full[some] < -TOLERANCE).sum())
             chosen[e] = some[: most if self.dynamic else min(most, negative)]
             asked += negative
         if asked:
@@ -211,14 +210,14 @@ class BranchAndPrice:
     def _branches(self, allowed: Allowed) -> list[Allowed]:
         """Return two parts of the splits of the first node with fractional ρ; [] if there is no such node."""
         for j, rho in (self.relaxed.rho if self.relaxed else {}).items():
-            if rho.max() < 1 - SURE:
+            if rho.max() < 1 - TOLERANCE:
                 mask = allowed.get(j, np.ones(len(rho), bool))
                 order = np.argsort(-rho, kind="stable")
                 order = order[mask[order]]
                 mass = np.cumsum(rho[order])
                 first = max(1, int(np.searchsorted(mass, 0.5)))
                 rest = order[first:]
-                asked = rest[rho[rest] > SURE]
+                asked = rest[rho[rest] > TOLERANCE]
                 if not len(asked):
                     continue
                 idle = rest[len(asked) :]

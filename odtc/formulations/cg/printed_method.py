@@ -13,11 +13,10 @@ import numpy as np
 
 from odtc.base.value_class import value_class
 from odtc.formulations.cg.printed_paths import PrintedDuals, PrintedPaths
+from odtc.model.feasibility import TOLERANCE
 from odtc.model.in_packages import growing_lp, new_highs, pass_to_highs, solve_growing_lp
 from odtc.model.milp import Model
 
-NEGATIVE = 1e-6  # a reduced cost, in units of the loss, above the negative of this is not promising
-WHOLE = 1e-6  # a variable of the relaxation this near to 0 or 1 is whole
 FINAL = 0.2  # of the time limit, for the final master
 
 
@@ -111,7 +110,7 @@ class PrintedMethod:
                 return
             self.rounds += 1
             value, x, duals = relaxed
-            if np.abs(x - np.round(x)).max(initial=0.0) < WHOLE:
+            if np.abs(x - np.round(x)).max(initial=0.0) < TOLERANCE:
                 self.take(self.paths.tree_at(x), "the relaxation of the master")
             added = self._draw(duals) if self.settings.heuristic else 0
             if not added and self.settings.programs:
@@ -152,7 +151,7 @@ class PrintedMethod:
         ways = np.concatenate(list(self._pool.values()))
         reduced = np.concatenate([paths.reduced(one, some, duals) for one, some in self._pool.items()])
         order = np.argsort(reduced, kind="stable")
-        chosen = order[: settings.added][reduced[order[: settings.added]] < -NEGATIVE]
+        chosen = order[: settings.added][reduced[order[: settings.added]] < -TOLERANCE]
         rest = order[len(chosen) : len(chosen) + settings.pool]
         self._pool = {one: ways[rest[leaf[rest] == one]] for one in np.unique(leaf[rest]).tolist()}
         added = sum(paths.add(one, ways[chosen[leaf[chosen] == one]]) for one in np.unique(leaf[chosen]).tolist())
@@ -173,7 +172,7 @@ class PrintedMethod:
                 ways, ended = self._solve_program(paths.pricing(duals, leaf, label), leaf, seconds)
                 whole &= ended
                 # All labels are tried on the rows of the path, because another may be better.
-                if len(ways) and (reduced := float(paths.reduced(leaf, ways, duals)[0])) < -NEGATIVE:
+                if len(ways) and (reduced := float(paths.reduced(leaf, ways, duals)[0])) < -TOLERANCE:
                     found.append((reduced, leaf, ways))
         self._pool = {}
         added = sum(paths.add(leaf, ways) for _, leaf, ways in found)
@@ -182,7 +181,7 @@ class PrintedMethod:
             self.promising = np.array(list(dict.fromkeys(found[at][1] for at in order))[: self.settings.leaves])
         elif whole:
             self.finished = True
-            bound = float(np.ceil(value - NEGATIVE)) if paths.whole else value - NEGATIVE * (1 << paths.depth)
+            bound = float(np.ceil(value - TOLERANCE)) if paths.whole else value - TOLERANCE * (1 << paths.depth)
             self.bound = max(self.bound, bound)
         return added
 

@@ -39,12 +39,11 @@ from odtc.formulations.cg.column_pool import ColumnPool
 from odtc.formulations.cg.decision_paths import require_path_memory
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
+from odtc.model.feasibility import ROUNDING
 from odtc.model.milp import Model
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree
-
-NEAR = 1e-9  # relative difference of two costs that count as equal, because sums of weights are rounded
 
 PATH_BYTES = 1000  # of a path: its splits, its position in the dictionaries, its cost
 
@@ -85,7 +84,7 @@ class PrintedPaths:
         paid = loss.max(axis=1).sum()
         scaled, self.unit, self.whole = whole_weights(loss.ravel(), paid)
         self.loss, self.least = scaled.reshape(loss.shape), params.n_min
-        self.near = NEAR * max(1.0, paid / self.unit)
+        self.near = ROUNDING * max(1.0, paid / self.unit)
         # (leaf, level) -> its first row (6)
         self.link, n = {}, 0
         for leaf in self.leaves.tolist():

@@ -17,9 +17,9 @@ import numpy as np
 from odtc.base.value_class import value_class
 from odtc.formulations.cg.column_pool import Columns
 from odtc.formulations.cg.pricing import Duals
+from odtc.model.feasibility import TOLERANCE
 from odtc.model.in_packages import growing_lp, solve_growing_lp
 
-NOT_MET = 1e-6  # a row (5) that is missed by less is kept
 MOST_COVERS = 50  # rows (5) that one point brings
 
 
@@ -100,7 +100,7 @@ class RestrictedMaster:
         missed = np.abs(relaxed.x[used] @ bits - 1)
         missed[self.cover] = 0
         worst = np.argsort(-missed, kind="stable")[:MOST_COVERS]
-        return worst[missed[worst] > NOT_MET]
+        return worst[missed[worst] > TOLERANCE]
 
     def _add_columns(self) -> None:
         paths, begin = self.paths, self.n_columns

@@ -12,11 +12,11 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
+from odtc.data.encodings.sampled import PORTION
 from odtc.data.threshold_scales import Scales
 from odtc.heuristics.heuristic import splits_of
 from odtc.trees.heap_tree import CompleteTree, HeapTree
 
-PORTION = 0.9  # of the rows of the data in each sample
 PATIENCE = 20  # samples without a new root split, after which it ends
 MOST = 200  # samples
 

@@ -14,12 +14,11 @@ from odtc.formulations.shared.hyperplane_cache import cached_hyperplane
 from odtc.heuristics.separating_hyperplanes import cheapest_plane, max_margin_hyperplane, rows_at_node
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
+from odtc.model.feasibility import TOLERANCE
 from odtc.problem.formulation import error_cost
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree
-
-NOISE = 1e-6  # values that solvers treat as 0
 
 
 @value_class
@@ -43,9 +42,9 @@ class Form:
         self.eps, self.a1, self.a2 = (p.epsilon or 0.01) / p.M, p.alpha1 * p.M, p.alpha2 * p.M
         self.soft = p.literal or p.margin == "soft"
         self.most = 1.0 / p.M if p.categories == "sets" else None  # (8e) bounds h at every node
-        if self.eps <= NOISE:
+        if self.eps <= TOLERANCE:
             raise ChoiceError(
-                f"expected a margin of more than {NOISE:g} after scaling, got epsilon / M = {self.eps:g}: solvers "
+                f"expected a margin of more than {TOLERANCE:g} after scaling, got epsilon / M = {self.eps:g}: solvers "
                 f"take so little for 0, "
                 "and would send rows to either side; raise epsilon (0.0001 is a safe floor), or lower M"
             )
@@ -196,8 +195,8 @@ class Form:
             return None
         if margin == 0 and safely:
             return None
-        # A margin of ε except for rounding is enough for a solver, which satisfies its constraints up to NOISE.
-        least = self.eps if self.soft else self.eps - NOISE / 2
+        # A margin of ε except for rounding is enough for a solver, which satisfies its constraints up to TOLERANCE.
+        least = self.eps if self.soft else self.eps - TOLERANCE / 2
         if margin >= least and not self.a2:
             return h, g
         found = cached_hyperplane(self.problem, rows, left, lambda: self._cheapest(rows, left), "cheapest")

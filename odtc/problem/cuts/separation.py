@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from odtc.model.blocks import Axis, Cells
+from odtc.model.feasibility import TOLERANCE
 from odtc.model.milp import Model
 from odtc.model.solution import Round, Solution, Termination
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import CutRows
 from odtc.problem.roles import fresh_name
-
-SLACK = 1e-6  # a row with more room than this at the last point does not hold the bound
 
 
 def separate_rows(
@@ -67,7 +66,7 @@ def separate_rows(
     needed = np.ones(len(owner), bool)
     if finished:
         activity = rows @ found.x
-        needed = (activity > high - SLACK) | (activity < low + SLACK)
+        needed = (activity > high - TOLERANCE) | (activity < low + TOLERANCE)
     named = {
         word: next(
             block.name for block in model.rows[len(base.rows) :] if block.start - base.n_rows == owner.index(word)

@@ -16,6 +16,7 @@ from odtc.errors import ChoiceError
 from odtc.fileformats import mps_writer
 from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.fileformats.solution_files import read_point, write_point
+from odtc.model.feasibility import TOLERANCE
 from odtc.model.points import name_list
 from odtc.problem.constraints.constraint import broken, built, complete
 from odtc.problem.constraints.kind import CONSTRAINTS, Subject
@@ -40,8 +41,6 @@ from odtc.testing.property import Property, Trial
 from odtc.verification.verify import UNSUPPORTED
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
-
-TOLERANCE = 1e-6  # of objectives: that of solvers
 
 
 def forms(plug_in):

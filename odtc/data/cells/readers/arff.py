@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from odtc.data.cells.column_types import EXACT
+from odtc.base.whole_numbers import MAX_EXACT
 from odtc.data.cells.data_files import INSTANCE_WEIGHT, check_names, expect_time
 from odtc.data.cells.text_pieces import read_text
 from odtc.errors import DataError, TimeLimitReached
@@ -50,7 +50,7 @@ def read(path, text_encoding: str | None = None) -> pl.DataFrame:
         j
         for j, (name, declared) in enumerate(content["attributes"])
         if _dtype(declared) == pl.Float64
-        and any(row[j] is not None and abs(row[j]) >= EXACT for row in content["data"])
+        and any(row[j] is not None and abs(row[j]) >= MAX_EXACT for row in content["data"])
     ]
     if large:  # its numbers are doubles already, so it is read again with these columns declared to be text
         content = _loads(path, _as_text(_lines(path, text), large))

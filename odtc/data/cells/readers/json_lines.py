@@ -4,8 +4,10 @@ import io
 import json
 from collections.abc import Iterator
 
+import numpy as np
 import polars as pl
 
+from odtc.base.whole_numbers import MAX_EXACT
 from odtc.data.cells.data_files import check_names
 from odtc.data.cells.text_pieces import text_pieces
 from odtc.errors import DataError
@@ -15,7 +17,6 @@ SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 OPTIONS = ("text_encoding",)
 SUMMARY = "JSON lines, an object of plain values on each line (.jsonl, .ndjson), also .gz"
 PIECE = 1 << 20  # bytes of text that are read at once
-LARGEST = 2**63 - 1  # of a column of whole numbers
 
 
 def read(path, text_encoding: str | None = None) -> pl.DataFrame:
@@ -79,9 +80,9 @@ def _column(name: str, values: list, rows: int) -> pl.Series:
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {bool}:
         return pl.Series(name, values, dtype=pl.Boolean)
-    if kinds == {int} and all(value is None or abs(value) <= LARGEST for value in values):
+    if kinds == {int} and all(value is None or abs(value) <= np.iinfo(np.int64).max for value in values):
         return pl.Series(name, values, dtype=pl.Int64)
-    if kinds <= {int, float} and float in kinds and all(type(v) is not int or abs(v) < 2**53 for v in values):
+    if kinds <= {int, float} and float in kinds and all(type(v) is not int or abs(v) < MAX_EXACT for v in values):
         return pl.Series(name, values, dtype=pl.Float64)
     texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
     return pl.Series(name, texts, dtype=pl.String)

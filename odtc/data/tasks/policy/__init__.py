@@ -23,7 +23,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import show_figure, some
-from odtc.base.whole_numbers import narrowed, nearest_floats, product, whole_numbers
+from odtc.base.whole_numbers import MAX_DIGITS, narrowed, nearest_floats, product, whole_numbers
 from odtc.base.wording import option
 from odtc.data.cost_matrix import expect_addable
 from odtc.data.dataset import Dataset
@@ -36,7 +36,6 @@ SUMMARY = "a leaf predicts an action; the cost of a row is the cost of that acti
 HEADLINE, HEADLINE_WORDS = "mean_cost", "cost"
 FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal")
 TARGET = "action"
-DIGITS = 15  # of a decimal that is derived from its product with a weight
 FORBIDS = 10**6  # multiple of the cost of the best single action for all rows: a cost that forbids its action
 PIECES = "votes"
 MOST = "max"  # the goal for which costs are minus the values of actions
@@ -278,10 +277,10 @@ def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
 
 def _costs(sums: np.ndarray) -> np.ndarray:
     """Return float64 (rows, actions): the costs of rows with these sums, as they were written if they have at most
-    DIGITS digits."""
+    MAX_DIGITS digits."""
     weight, costs = sums[:, 1], sums[:, 2:-1] / sums[:, 1:2]
     for row in np.flatnonzero(weight != 1).tolist():
-        short = np.array([float(f"{cost:.{DIGITS}g}") for cost in costs[row].tolist()])
+        short = np.array([float(f"{cost:.{MAX_DIGITS}g}") for cost in costs[row].tolist()])
         costs[row] = np.where(weight[row] * short == sums[row, 2:-1], short, costs[row])
     return costs
 

@@ -12,6 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from odtc.model.blocks import Axis
+from odtc.model.feasibility import TOLERANCE
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
 from odtc.problem.expressions import Need, Statement, needed
@@ -27,7 +28,6 @@ NEEDS = ((Need(Statement.MISCLASSIFIED), Need(Statement.ENDS, "leaves")),)
 VALID = EVERY_TREE
 SEPARATES = True
 MOST = 8  # leaves, of which all sets are tried
-BROKEN = 1e-6  # by which a violated cut is violated at least: the tolerance of solvers
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
@@ -66,6 +66,6 @@ def _broken(y: np.ndarray, c: np.ndarray, z: np.ndarray, leaf: np.ndarray) -> li
         worth = z[:, some].sum(axis=1) - c
         best = [members[worth[members].argmax()] for members in (np.flatnonzero(y == k) for k in classes)]
         wrong = np.array([i for i in best if worth[i] > 0], int)
-        if worth[wrong].sum() > len(some) + BROKEN and len(wrong) > len(some):
+        if worth[wrong].sum() > len(some) + TOLERANCE and len(wrong) > len(some):
             found.append((wrong, leaf[some]))
     return found

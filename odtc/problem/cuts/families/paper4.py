@@ -15,6 +15,7 @@ the row with the largest flow.
 import numpy as np
 
 from odtc.model.blocks import Axis
+from odtc.model.feasibility import TOLERANCE
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows, Entry
 from odtc.problem.expressions import Expression, Need, Statement, needed
@@ -29,8 +30,6 @@ NEEDS = ((Need(Statement.SPLITS_ON, "bottom"), Need(Statement.PASSES, "leaves"))
 VALID = EVERY_TREE
 SEPARATES = True
 HINT = "the stumps of the default model of flowoct imply its constraints"
-
-BROKEN = 1e-6  # a row broken by less is kept by any solver's tolerance
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
@@ -92,9 +91,9 @@ def _separated(problem: Problem, model: Model, point: dict[str, np.ndarray]) -> 
                     at = held.argmax(axis=0)
                     best.append((mine[at], held[at, np.arange(len(at))]))
             chosen, amount = (np.array(part) for part in zip(*best))  # (classes, splits)
-            total = choice + np.where(amount > BROKEN, amount, 0).sum(axis=0)
-            for f in np.flatnonzero(total > 1 + BROKEN).tolist():
-                found.append((t, f, 1 - value, chosen[amount[:, f] > BROKEN, f]))
+            total = choice + np.where(amount > TOLERANCE, amount, 0).sum(axis=0)
+            for f in np.flatnonzero(total > 1 + TOLERANCE).tolist():
+                found.append((t, f, 1 - value, chosen[amount[:, f] > TOLERANCE, f]))
     if not found:
         return ()
     number = np.repeat(np.arange(len(found)), [len(H) for *_, H in found])
