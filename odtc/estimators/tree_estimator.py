@@ -24,6 +24,7 @@ from odtc.estimators.units import IN_SEARCHES, IN_SOLVERS, ONE, Units, in_unit, 
 from odtc.estimators.wrong_parameters import expect_known
 from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination, is_proved
+from odtc.problem.parameters import able_models, parse_params
 from odtc.trees.tree import Leaf, Tree
 from odtc.workflow.claims import Claim
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
@@ -321,7 +322,6 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         branch nodes, for rows of this total weight. Raises NoSolutionError if no leaf satisfies the constraints, and
         ChoiceError for a model or parameters that are not known."""
         from odtc.estimators.leaf_alone import best_leaf  # it loads the compiler
-        from odtc.problem.parameters import able_models, parse_params
 
         tree, loss = best_leaf(dataset, self.encoding, self._limits(self._fewest(dataset.n_file_rows)), cost)
         given = self._priced(weight) or {}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from odtc.base.registry import did_you_mean
 from odtc.base.wording import command
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.splits import Subset
@@ -203,8 +204,6 @@ def _shades(tree: Tree, mesh: tuple, points: np.ndarray, values: np.ndarray | No
 
 
 def _numbers(tree: Tree, name: str) -> int:
-    from odtc.base.registry import did_you_mean
-
     numeric = {feature.name: j for j, feature in enumerate(tree.features) if feature.kind == NUMERIC}
     if name not in numeric:
         raise ChoiceError(

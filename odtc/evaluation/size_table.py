@@ -25,7 +25,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow.compiling import choose_cuts
 from odtc.workflow.pipeline import labelled
-from odtc.workflow.posing import default_params, pose_run
+from odtc.workflow.posing import choose, default_params, pose_run
 from odtc.workflow.specification import RunSpec
 
 HEAD = ("model", "columns", "rows", "nonzeros", "MPS file", "memory", "CPU s", "")
@@ -168,8 +168,6 @@ def sizes_of(spec: RunSpec, data: Dataset | str | Path) -> SizeTable:
     DataError, ChoiceError
         For errors in the data or in the specification.
     """
-    from odtc.workflow.posing import choose
-
     cuts = choose_cuts(spec.model.cuts)
     problem = pose_run(replace(spec, fitting=False), data, prepared=False)
     choice = problem.choice

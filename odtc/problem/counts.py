@@ -16,7 +16,12 @@ from odtc.base.wording import command, option
 from odtc.errors import ChoiceError, ModelError
 from odtc.model.blocks import counting
 from odtc.model.milp import CountedModel
+from odtc.problem.constraints import constraint
+from odtc.problem.cuts import cut
+from odtc.problem.cuts.cut import CUTS
 from odtc.problem.estimates import Counts
+from odtc.problem.formulation import Compiled, Counted, Iterative
+from odtc.trees.heap_tree import CompleteTree
 
 if TYPE_CHECKING:
     from odtc.problem.problem import Problem
@@ -30,9 +35,6 @@ def counted(problem: Problem, cuts: str | tuple[str, ...] | None = None) -> Coun
     ChoiceError
         If a constraint or a family does not fit.
     """
-    from odtc.problem.constraints import constraint
-    from odtc.problem.cuts import cut
-
     with counting():
         model = constraint.built(problem)
         model = cut.add(problem, model, cut.choose(problem, model, cuts))
@@ -65,9 +67,6 @@ def counts_of(
     ChoiceError
         If the formulation learns without a model; also as in `counted`.
     """
-    from odtc.problem.cuts.cut import CUTS
-    from odtc.problem.formulation import Compiled, Counted, Iterative
-
     module = problem.module
     if not module.can(Compiled):
         raise ChoiceError(f"{problem.formulation} learns its tree without a model")
@@ -110,8 +109,6 @@ def _surely_small(problem: Problem) -> bool:
 
 def _advice(problem: Problem, cuts: str | tuple[str, ...] | None, room: int) -> str:
     """Return the greatest depth whose model fits, counted in the same way as the refused one."""
-    from odtc.trees.heap_tree import CompleteTree
-
     for depth in range(problem.topology.depth - 1, 0, -1):
         less = counts_of(replace(problem, topology=CompleteTree(depth)), cuts)
         if less.memory is not None and less.memory <= room:

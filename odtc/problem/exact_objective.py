@@ -16,23 +16,19 @@ rounded down, so that a bound of the search is also a bound of the exact objecti
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, inf, isfinite, nextafter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from odtc.algorithms.equal_rows import distinct_values
 from odtc.base.value_class import value_class
-from odtc.base.whole_numbers import MAX_EXACT, as_written, common_unit, whole_losses
+from odtc.base.whole_numbers import MAX_EXACT, ExactParts, as_written, common_unit, whole_losses
 from odtc.data.task import TASKS, exact_costs, leaf_cost
 from odtc.model.feasibility import ROUNDING, TOLERANCE
 from odtc.problem import branch_penalty
 from odtc.problem.formulation import Charge, Compiled
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
-
-if TYPE_CHECKING:
-    from odtc.base.whole_numbers import ExactParts
-
 
 MAX_TOTAL = MAX_EXACT // 8  # of the costs of a search: it adds up differences, and twice the cost of a side
 ULPS = 8  # units in the last place of a bound that was rounded by a few operations
@@ -65,7 +61,7 @@ class WholeCosts:
     step: Fraction
     exact: bool
     plain: bool
-    parts: "ExactParts | None" = None
+    parts: ExactParts | None = None
 
 
 class ExactObjective:
@@ -131,8 +127,6 @@ class ExactObjective:
         many = total // MAX_TOTAL + 1
         parts = None
         if many != 1:
-            from odtc.base.whole_numbers import ExactParts  # costs are rarely so large
-
             parts = ExactParts.of(exact, many, node)
         loss = exact.astype(float) if parts is None else parts.high.astype(float)
         return WholeCosts(loss, node // many, self.unit * many, many == 1, False, parts)

@@ -6,6 +6,7 @@ from odtc.base.system import cores
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, SolverError
+from odtc.solvers.executables import what_to_install
 from odtc.solvers.solver import find_solver, version
 
 
@@ -47,8 +48,6 @@ def line_up(solver: str, threads: int | None = None) -> Lineup:
 
     Raises ChoiceError for a solver that is unknown or repeated, SolverError if none of them is on this machine.
     """
-    from odtc.solvers.executables import what_to_install
-
     given = solver_names(solver)
     if not all(given):
         raise ChoiceError(f"expected names of solvers between commas, as in highs,scip,cbc, got {solver!r}")

@@ -3,9 +3,11 @@
 import io
 import warnings
 
+from odtc.base.templates.filters import tint
 from odtc.base.text import count_of, of_any_bytes
 from odtc.data.task import TASKS
 from odtc.trees.exporting import need
+from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Tree, tree_of
 
 # The colours of Okabe and Ito, which colour-blind people can distinguish.
@@ -77,8 +79,6 @@ def export_text(tree) -> str:
     >>> "a5 = 1" in odtc.export_text(tree)
     True
     """
-    from odtc.trees.rendering import render_tree
-
     return render_tree(_fitted(tree))
 
 
@@ -176,8 +176,6 @@ def _words(tree: Tree, place, proportion) -> str:
 
 
 def _box(place, filled) -> dict:
-    from odtc.base.templates.filters import tint
-
     box = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": "#666666"}
     if place.is_leaf and filled:
         colour = PALETTE[place.node.label % len(PALETTE)]

@@ -32,6 +32,7 @@ from odtc.data.encoding import Encoded
 from odtc.problem.constraints.kind import Constraint, Knows, OnPredictions
 from odtc.problem.expressions import Expression, Need, Needs, Statement, needed, stated
 from odtc.problem.problem import Problem
+from odtc.problem.roles import node_axis, route_of
 from odtc.trees.heap_tree import HeapTree, settle
 
 if TYPE_CHECKING:
@@ -216,8 +217,6 @@ def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, 
     """Return (coef (terms, rows of z), line (terms,), class (terms,), constant (lines,)): the lines as sums of terms
     coef · z c, one for each class of a line that has a coefficient, minus the amount that a row counts for any
     prediction."""
-    from odtc.problem.roles import route_of
-
     of, found, constant = route_of(problem), [], []
     for number, line in enumerate(mine):
         # The amount of one class, or 0, is subtracted from all classes of a row, so that fewest of them remain.
@@ -239,7 +238,6 @@ def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, 
 def _products(problem: Problem, model: Model, mine: list[Line], m: ModelBuilder, suffix: str) -> None:
     """Write the rows over z and c, with the own columns v."""
     from odtc.model.blocks import Axis
-    from odtc.problem.roles import node_axis
 
     z, c = needed(problem, model, Statement.ENDS), needed(problem, model, Statement.PREDICTS, "leaves")
     coef, line, klass, constant = _terms(problem, mine)

@@ -9,6 +9,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from odtc.data.reading import from_frame
+from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import DataError
 from odtc.testing.property import NotTestedError, Property, Trial, refuses
 
@@ -56,8 +57,6 @@ def read_back(plug_in, variant, trial: Trial) -> None:
 
 
 def _separate():
-    from odtc.data.reading_spec import ReadingSpec
-
     return ReadingSpec(target="label", missing="separate")
 
 
