@@ -124,7 +124,6 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             After Ctrl-C; the attributes of the best tree so far are set, if there is one.
         """
         parameters.expect(self)
-        share = self.min_weight_fraction_leaf
         solving = SolvingSpec(self.time_limit, self.threads, self._seed(), self.gap, self.solver)
         if y is None:
             raise ValueError("OptimalTreeClassifier requires y to be passed, but the target y is None")
@@ -136,17 +135,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         dataset, units = self._in_units(dataset)
         cost = self._cost(dataset)
         self.notes_ += self._remarks_on_classes(dataset)
-        if self._is_alone(dataset.X, len(np.unique(dataset.y)) < 2):
-            problem, smallest = None, (True, True)
-            tree, solution = self._alone(dataset, self._weight_of_all(dataset), cost)
-        else:
-            problem, tree, solution, smallest = self._searched(cost, dataset, solving, units)
         of_class = self._class_weights(dataset)
-        if share > 0 and problem is not None:
-            least = share * self._weight_of_all(dataset)
-            if not fits(tree, of_class, least):
-                smallest = (False, False)
-                tree, solution = self._of_least_weight(problem, tree, solution, of_class, cost, least)
+        problem, tree, solution, smallest = self._found(cost, dataset, solving, units, of_class)
         self.model_ = problem.formulation if problem is not None else None
         self._ended(tree, solution, units)
         tree = self.tree_
@@ -158,6 +148,17 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             self._ranges = np.nan_to_num(np.fmax.reduce(dataset.X) - np.fmin.reduce(dataset.X))
         self._stop_if_interrupted()
         return self
+
+    def _found(self, cost, dataset: Dataset, solving: SolvingSpec, units, of_class: np.ndarray):
+        """Return the best tree whose leaves have the least weight: (problem or None, tree, solution, whether no best
+        tree has fewer leaves and whether none has fewer columns)."""
+        if self._is_alone(dataset.X, len(np.unique(dataset.y)) < 2):
+            return None, *self._alone(dataset, self._weight_of_all(dataset), cost), (True, True)
+        problem, tree, solution, smallest = self._searched(cost, dataset, solving, units)
+        least = self.min_weight_fraction_leaf * self._weight_of_all(dataset)
+        if least > 0 and not fits(tree, of_class, least):
+            return problem, *self._of_least_weight(problem, tree, solution, of_class, cost, least), (False, False)
+        return problem, tree, solution, smallest
 
     def _describe_leaves(self, tree, of_class: np.ndarray) -> None:
         """Set the attributes of the leaves; `of_class` is the weight of each class, float64 (classes,)."""
