@@ -86,7 +86,7 @@ class ParallelGzip(Closed):
 
 
 def packed(piece: bytes) -> bytes:
-    """A piece as one member of gzip, without a name and a time: the same bytes each time."""
+    """Return a piece as one member of gzip, without a name and a time: the same bytes each time."""
     from isal import isal_zlib  # only files with this ending need it
 
     packing = isal_zlib.compressobj(1, zlib.DEFLATED, 31)

@@ -414,7 +414,7 @@ def _not_ours(journal: Path) -> NotOurs:
 
 
 def _read(data: bytes, journal: Path, stem: str) -> dict[str, Any]:
-    """The journal; it may name files of its own stem only. Raises OutputError."""
+    """Return the journal; it may name files of its own stem only. Raises OutputError."""
     try:
         facts = json.loads(data) if len(data) <= LARGEST else {}
         moves, removals, fits = dict(facts["moves"]), dict(facts["removals"]), facts["schema"] == SCHEMA

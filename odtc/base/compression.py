@@ -24,12 +24,12 @@ class TooLargeError(ValueError):
 
 
 def most_unpacked(packed: int) -> int:
-    """The bytes that so many packed bytes may hold."""
+    """Return the bytes that so many packed bytes may hold."""
     return max(SMALL, RATIO * packed)
 
 
 def gunzip(data: bytes) -> bytes:
-    """The content of gzip data of one or more members.
+    """Return the content of gzip data of one or more members.
 
     Raises
     ------
@@ -67,7 +67,7 @@ HIGHEST = 1032  # bytes that one byte of zlib can hold at most
 
 
 def pack(data: bytes) -> str:
-    """The text that holds these bytes."""
+    """Return the text that holds these bytes."""
     return base64.b64encode(zlib.compress(data, 6)).decode("ascii")
 
 

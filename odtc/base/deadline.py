@@ -186,7 +186,7 @@ def limit_left(began: float, time_limit: float | None) -> float | None:
 
 
 def time_share(seconds: float, part: float = 1.0) -> float:
-    """The smaller of `seconds` and this part of the seconds until the end."""
+    """Return the smaller of `seconds` and this part of the seconds until the end."""
     end = seconds_left()
     return seconds if end is None else max(0.0, min(seconds, part * end))
 

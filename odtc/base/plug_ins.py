@@ -69,7 +69,7 @@ class PlugInFile:
         return kind
 
     def load(self) -> ModuleType:
-        """The module of the file, which is run once. Raises ChoiceError if it cannot be."""
+        """Return the module of the file, which is run once. Raises ChoiceError if it cannot be."""
         name = f"odtc_plug_in_{self.path.stem}"
         known = sys.modules.get(name)
         if known is not None and known.__file__ == str(self.path):
@@ -100,7 +100,7 @@ def loading(what: str) -> Iterator[None]:
 
 
 def named_files() -> Iterator[PlugInFile]:
-    """The files that ODTC_PLUGINS names, in their order; of a folder all Python files but tests and those that
+    """Yield the files that ODTC_PLUGINS names, in their order; of a folder all Python files but tests and those that
     begin with _."""
     for path in named_places():
         inside = [path]
@@ -112,7 +112,7 @@ def named_files() -> Iterator[PlugInFile]:
 
 
 def named_places() -> Iterator[Path]:
-    """The files and folders that ODTC_PLUGINS names, in their order."""
+    """Yield the files and folders that ODTC_PLUGINS names, in their order."""
     for text in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         yield Path(text).expanduser().absolute()
 

@@ -104,7 +104,7 @@ class Contract:
         return [hook for hook in self.hooks.values() if hook.ability is ability and hook.required]
 
     def abilities(self, module: Any) -> tuple[type, ...]:
-        """The abilities that a module has, if it is complete."""
+        """Return the abilities that a module has, if it is complete."""
         own = vars(module)
         able = [each for each in (*self.one_of, *self.may) if any(hook.name in own for hook in self.required(each))]
         return (*self.always, *able)
@@ -192,7 +192,7 @@ class Member:
 
 
 def hooks_of(ability: type) -> list[Hook]:
-    """The names that a protocol declares itself."""
+    """Return the names that a protocol declares itself."""
     found = []
     for name, kind in vars(ability).get("__annotations__", {}).items():
         default = vars(ability).get(name, MISSING)
@@ -253,8 +253,8 @@ class Registry:
         return self.module_names + tuple(name for name in sorted(self._foreign()) if self._usable(name))
 
     def get(self, name: str) -> Member:
-        """The member of this name. Raises ChoiceError, with the nearest name, for an unknown one, and for a module that
-        does not fit the contract."""
+        """Return the member of this name. Raises ChoiceError, with the nearest name, for an unknown one, and for a
+        module that does not fit the contract."""
         if not isinstance(name, str):
             raise ChoiceError(
                 f"expected the name of a {self.kind} as a text, got {name!r}; known: {', '.join(self.names())}"
@@ -291,14 +291,14 @@ class Registry:
         return importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
 
     def able(self, ability: type) -> tuple[str, ...]:
-        """The names of the members that have an ability, one of the protocols of the contract."""
+        """Return the names of the members that have an ability, one of the protocols of the contract."""
         listed = dict(self.abilities).get(ability.__name__)
         others = self.names() if listed is None else self.names()[len(self.module_names) :]
         return *(listed or ()), *(name for name in others if self.get(name).can(ability))
 
     def origin(self, name: str) -> str:
-        """The package that offers a member, with its version, or the file, with the begin of its SHA-256; "" for one of
-        odtc.
+        """Return the package that offers a member, with its version, or the file, with the begin of its SHA-256; "" for
+        one of odtc.
 
         Parameters
         ----------
@@ -352,7 +352,7 @@ class Registry:
         return module, options
 
     def _foreign(self) -> dict[str, list[Any]]:
-        """The entry points of other packages by name: more than one if packages clash."""
+        """Return the entry points of other packages by name: more than one if packages clash."""
         found: dict[str, list[Any]] = {}
         for point in offered(self.group):
             if point not in found.setdefault(point.name, []):  # a package may be found twice on the path
@@ -371,7 +371,8 @@ class Registry:
         return found
 
     def _loaded(self, name: str, points: list[Any]) -> Any:
-        """The module of another package. Raises ChoiceError if it cannot be loaded, or if two packages offer it."""
+        """Return the module of another package. Raises ChoiceError if it cannot be loaded, or if two packages offer
+        it."""
         if len(points) > 1:
             whose = " and ".join(sorted(map(_package, points)))
             raise ChoiceError(f"{self.kind} {name!r} is offered by {whose}: remove one of them")
@@ -397,12 +398,12 @@ class Registry:
 
 
 def offered(group: str) -> tuple[Any, ...]:
-    """The entry points of a group, whose name begins with "odtc.", of all packages that are on the path now."""
+    """Return the entry points of a group, whose name begins with "odtc.", of all packages that are on the path now."""
     return _by_group(_folders()).get(group, ())
 
 
 def _folders() -> tuple[tuple[str, int], ...]:
-    """The folders in which packages are looked for, and when their lists of names changed last."""
+    """Return the folders in which packages are looked for, and when their lists of names changed last."""
     found = []
     for folder in sys.path:
         with contextlib.suppress(OSError):
@@ -451,7 +452,7 @@ def _warn_of_file(why: str) -> None:
 
 
 def _package(point: Any) -> str:
-    """The package that an entry point is of, with its version; or the file."""
+    """Return the package that an entry point is of, with its version; or the file."""
     if isinstance(point, PlugInFile):
         return repr(str(point.path))
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "a package without a name"

@@ -29,7 +29,7 @@ def spec_field(
     fits: Callable[[Any], bool] | None = None,
     **written: Any,
 ) -> Any:
-    """A field of a specification.
+    """Return a field of a specification.
 
     Parameters
     ----------
@@ -55,14 +55,14 @@ def spec_field(
 
 
 def default_of(field: dataclasses.Field[Any]) -> Any:
-    """The default of a field."""
+    """Return the default of a field."""
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
     return field.default
 
 
 def fields_by_name(cls: Any) -> dict[str, dataclasses.Field[Any]]:
-    """The fields of a specification, in order."""
+    """Return the fields of a specification, in order."""
     return {field.name: field for field in dataclasses.fields(cls)}
 
 
@@ -130,7 +130,7 @@ def _fits(field: dataclasses.Field[Any], value: Any) -> bool:
 
 
 def changes_of(spec: Any) -> dict[str, Any]:
-    """The fields of a specification whose values differ from their defaults."""
+    """Return the fields of a specification whose values differ from their defaults."""
     return {
         field.name: value
         for field in dataclasses.fields(spec)
@@ -139,7 +139,7 @@ def changes_of(spec: Any) -> dict[str, Any]:
 
 
 def command_words(spec: Any) -> list[str]:
-    """The options of the command line that give this specification: one flag and one value for each field that
+    """Return the options of the command line that give this specification: one flag and one value for each field that
     differs from its default."""
     words, changed = [], changes_of(spec)
     for name, field in fields_by_name(spec).items():
@@ -163,7 +163,7 @@ def command_words(spec: Any) -> list[str]:
 
 
 def plain(value: Any) -> str:
-    """A value as the command line reads it: true for True, 60 for 60.0, and all digits that a number has."""
+    """Return a value as the command line reads it: true for True, 60 for 60.0, and all digits that a number has."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

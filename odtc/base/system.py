@@ -96,7 +96,7 @@ def program_environment() -> dict[str, str]:
 
 
 def own_group() -> dict[str, Any]:
-    """The keywords of `subprocess.Popen` by which a process is started in a group of its own."""
+    """Return the keywords of `subprocess.Popen` by which a process is started in a group of its own."""
     return {"creationflags": 0x00000200} if WINDOWS else {"start_new_session": True}  # CREATE_NEW_PROCESS_GROUP
 
 
@@ -515,7 +515,7 @@ STDOUT, STDERR = Descriptor(1), Descriptor(2)
 
 
 def _turned_away(number: int) -> int:
-    """A copy of this descriptor, which then leads nowhere; -1 if it is closed.
+    """Return a copy of this descriptor, which then leads nowhere; -1 if it is closed.
 
     Raises OSError if there are too few descriptors.
     """

@@ -193,7 +193,7 @@ def _is_main() -> bool:
 
 @cache
 def _libraries() -> tuple[Any, ...]:
-    """The libraries of matrix products that are loaded."""
+    """Return the libraries of matrix products that are loaded."""
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)

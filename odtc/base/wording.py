@@ -103,12 +103,12 @@ def in_keywords(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def as_here(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function for another process, whose sentences are for the reader of this one."""
+    """Return a function for another process, whose sentences are for the reader of this one."""
     return partial(_run_in, _now(), function)
 
 
 def flag(name: str) -> str:
-    """The option of the command line for a field."""
+    """Return the option of the command line for a field."""
     return FLAGS.get(name, "--" + name.replace("_", "-"))
 
 
@@ -131,7 +131,7 @@ def option(name: str, *values: Any) -> str:
 
 
 def param(name: str, *values: Any) -> str:
-    """A parameter of a formulation, as `option`: `-p tail=1`, or tail=1."""
+    """Return a parameter of a formulation, as `option`: `-p tail=1`, or tail=1."""
     return _now().param(name, *values)
 
 
@@ -141,7 +141,7 @@ def params(values: Mapping[str, Any]) -> str:
 
 
 def command(name: str) -> str:
-    """A command, `odtc fit`; in Python the function if there is one, `odtc.fit`."""
+    """Return a command, `odtc fit`; in Python the function if there is one, `odtc.fit`."""
     return _now().command(name)
 
 
@@ -158,7 +158,7 @@ def _run_in(wording: Wording, function: Callable[..., Any], *given: Any, **more:
 
 
 def _as_word(value: Any) -> str:
-    """A value as a word of the command line."""
+    """Return a value as a word of the command line."""
     if value is ...:
         return ANY
     if isinstance(value, bool):
@@ -167,7 +167,7 @@ def _as_word(value: Any) -> str:
 
 
 def _typed(value: Any) -> Any:
-    """The value of a parameter that is a text, as Python writes it: 1 for "1", True for "true"."""
+    """Return the value of a parameter that is a text, as Python writes it: 1 for "1", True for "true"."""
     if not isinstance(value, str):
         return value
     try:

@@ -209,7 +209,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
                 )
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None, auxiliary=None):
-        """The best trees for all values of `ccp_alpha`, with the exact values at which they change.
+        """Return the best trees for all values of `ccp_alpha`, with the exact values at which they change.
 
         Each tree is the best one for its values of `ccp_alpha`, while scikit-learn prunes one tree. A tree is fitted
         for each corner that is found and for each pair of neighbours.
@@ -251,7 +251,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         )
 
     def predict(self, X):
-        """The class of each row.
+        """Return the class of each row.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         return float(np.average(right, weights=self._weights(X, sample_weight)))
 
     def predict_proba(self, X):
-        """The share of each class in the training weight of each row's leaf.
+        """Return the share of each class in the training weight of each row's leaf.
 
         Weights of samples and classes are included, as in scikit-learn. `leaf_rows_` counts rows.
 
@@ -313,7 +313,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         return (held / held.sum(axis=1, keepdims=True))[leaves]
 
     def predict_log_proba(self, X):
-        """The logarithm of `predict_proba`; -inf for a share of 0.
+        """Return the logarithm of `predict_proba`; -inf for a share of 0.
 
         Parameters
         ----------
@@ -525,7 +525,7 @@ def expect_labels(y: np.ndarray) -> None:
 
 
 def _impurity(weights: np.ndarray) -> float:
-    """The Gini impurity of a node by class, times its weight."""
+    """Return the Gini impurity of a node by class, times its weight."""
     total = weights.sum()
     return float(total - (weights**2).sum() / total) if total > 0 else 0.0
 
@@ -538,7 +538,7 @@ def _label(label) -> str:
 
 
 def _label_type(labels: np.ndarray) -> str:
-    """The type of labels (odtc.data.label_types) of an array."""
+    """Return the type of labels (odtc.data.label_types) of an array."""
     like = {"b": label_types.BOOL, "i": label_types.INT, "u": label_types.INT, "f": label_types.FLOAT}.get(
         labels.dtype.kind
     )

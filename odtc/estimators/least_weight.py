@@ -22,7 +22,7 @@ from odtc.trees.tree import Branch, Leaf, Tree
 
 
 def least_rows(weight: np.ndarray, share: float) -> int:
-    """The fewest rows that can hold this share of the weight.
+    """Return the fewest rows that can hold this share of the weight.
 
     Parameters
     ----------

@@ -131,8 +131,8 @@ def best_rising(
 
 
 def _best_pruning(problem: "Problem", heap: HeapTree, orders: Sequence[tuple[str, int]]) -> tuple[Tree, float]:
-    """The cheapest pruning of a tree that rises and satisfies the constraints, and its cost; after `MAX_PRUNINGS` of
-    them, one that costs little."""
+    """Return the cheapest pruning of a tree that rises and satisfies the constraints, and its cost; after
+    `MAX_PRUNINGS` of them, one that costs little."""
     from odtc.problem.constraints.constraint import broken  # it loads the compiler
 
     number = count()

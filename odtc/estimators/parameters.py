@@ -25,7 +25,7 @@ def _number(value) -> bool:
 
 
 def _of_field(spec, name: str, of_its_type) -> tuple:
-    """The parameter that is a field of a specification, with the range of that."""
+    """Return the parameter that is a field of a specification, with the range of that."""
     one = fields_by_name(spec)[name]
     fits, default = one.metadata["fits"], default_of(one)
     wanted = one.metadata["wanted"] + (", or None" if default is None else "")
@@ -191,7 +191,8 @@ TEXTS = {
 
 
 def section(cls: type) -> str:
-    """The section Parameters of an estimator's docstring, from its constructor and the fields of the specifications."""
+    """Return the section Parameters of an estimator's docstring, from its constructor and the fields of the
+    specifications."""
     fields = fields_by_name(ReadingSpec) | fields_by_name(SolvingSpec) | fields_by_name(ModelSpec)
     lines = ["Parameters", "----------"]
     for name, given in inspect.signature(cls).parameters.items():
@@ -201,7 +202,7 @@ def section(cls: type) -> str:
 
 
 def document(cls: type) -> type:
-    """The estimator, with `{parameters}` in its docstring replaced by its parameters."""
+    """Return the estimator, with `{parameters}` in its docstring replaced by its parameters."""
     cls.__doc__ = inspect.cleandoc(cls.__doc__ or "").replace("{parameters}", section(cls))
     return cls
 

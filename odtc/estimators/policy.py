@@ -141,7 +141,7 @@ class OptimalPolicyTree(TreeEstimator):
         return divided(costs, self._unit(spread, 1, weight), spread)
 
     def predict(self, X) -> np.ndarray:
-        """The action for each row.
+        """Return the action for each row.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class OptimalPolicyTree(TreeEstimator):
 
 
 def _weighing(rows: Dataset, costs: np.ndarray) -> tuple[Dataset, np.ndarray]:
-    """The rows that weigh something, of which the weights have one or more, and their costs."""
+    """Return the rows that weigh something, of which the weights have one or more, and their costs."""
     held = rows.weight > 0
     return rows.taken(held), costs[held]
 
@@ -290,7 +290,7 @@ def _are_equal(costs: np.ndarray) -> bool:
 
 
 def _names(actions: np.ndarray) -> tuple[str, ...]:
-    """The actions as they are written."""
+    """Return the actions as they are written."""
     return tuple(show_number(one) if isinstance(one, float) else str(one) for one in actions.tolist())
 
 

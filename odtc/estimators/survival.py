@@ -110,7 +110,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
         return super().fit(X, y, sample_weight)
 
     def predict_survival_function(self, X, return_array=False) -> np.ndarray:
-        """The Kaplan-Meier curve of each row's leaf.
+        """Return the Kaplan-Meier curve of each row's leaf.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
         return self._functions(X, return_array, [left for left, _ in self._curves()], 1.0)
 
     def predict_cumulative_hazard_function(self, X, return_array=False) -> np.ndarray:
-        """The Nelson-Aalen curve of each row's leaf.
+        """Return the Nelson-Aalen curve of each row's leaf.
 
         Parameters
         ----------

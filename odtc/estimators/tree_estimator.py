@@ -146,7 +146,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return self.tree_.depth
 
     def get_n_leaves(self) -> int:
-        """The number of leaves.
+        """Return the number of leaves.
 
         Returns
         -------

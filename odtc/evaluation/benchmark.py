@@ -234,7 +234,7 @@ def find_peers(pattern: str, data: list[Path]) -> dict[tuple[Path, int], list[Pa
 
 
 def list_cells(data: list[Path], depths: list[int], forms: list[Form], peers: dict) -> list[Cell]:
-    """The cells in the order in which they are worth having: depth by depth, the first form on all data,
+    """Return the cells in the order in which they are worth having: depth by depth, the first form on all data,
     the peers' models, then the other forms."""
     cells = []
     for depth in depths:
@@ -270,7 +270,7 @@ def key(cell: Cell, settings: Settings) -> dict:
 
 @lru_cache
 def code_version() -> str:
-    """The version of odtc, with the commit if it runs from a checkout."""
+    """Return the version of odtc, with the commit if it runs from a checkout."""
     said = (
         quick_output(["git", "-C", str(CHECKOUT), "describe", "--always", "--dirty"], None)
         if (CHECKOUT / ".git").exists()
@@ -446,7 +446,7 @@ def _said(result: dict) -> str:
 
 
 def measure(cell: Cell, settings: Settings) -> dict:
-    """The figures of one cell. A model that cannot be built, or a solver that fails, is a result too."""
+    """Return the figures of one cell. A model that cannot be built, or a solver that fails, is a result too."""
     encoded = _encoded(cell.data, settings.spec.reading, settings.spec.model.encoding)
     facts = {
         "data": encoded.name,
@@ -526,7 +526,7 @@ def _outcome(solution: Solution, cpu: float | None) -> dict:
 
 
 def _relaxed(model, settings: Settings) -> dict:
-    """The bound of the root relaxation: integrality dropped, HiGHS, its own limit."""
+    """Return the bound of the root relaxation: integrality dropped, HiGHS, its own limit."""
     found = pipeline.solve(model.relaxed(), "highs", threads=1, time_limit=settings.lp_limit)
     if found.termination == Termination.INTERRUPTED:
         raise KeyboardInterrupt

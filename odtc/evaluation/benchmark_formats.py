@@ -58,7 +58,7 @@ LATEX_HEAD = (
 
 
 def render_study(results: list[dict], path: Path | None) -> str | bytes:
-    """The table of these cells in the form of the file's name; Markdown without one.
+    """Return the table of these cells in the form of the file's name; Markdown without one.
 
     Raises
     ------

@@ -229,7 +229,7 @@ def _mean(ratios: list[float]) -> str:
 
 
 def _table(head: Sequence[str], lines: list[list[str]]) -> list[str]:
-    """The lines of a table, without the columns in which no cell is known."""
+    """Return the lines of a table, without the columns in which no cell is known."""
     kept = kept_columns(lines)
     return markdown_lines([head[at] for at in kept], [[cells[at] for at in kept] for cells in lines])
 

@@ -118,7 +118,7 @@ def verdict(
 
 
 def _reached(given: Constraint, entry: dict, names: dict[str, str]) -> str:
-    """The figure of a constraint on test rows, compared with the requested one."""
+    """Return the figure of a constraint on test rows, compared with the requested one."""
     if not given.op:
         return f"{given} is {'satisfied' if entry['satisfied_on_test'] else 'missed'}"
     figure, requested = (shown_figure(given, value) for value in (entry["test"], given.bound))
@@ -329,7 +329,8 @@ def _bars(feature, cells: np.ndarray, y: np.ndarray, K: int, split) -> list[tupl
 
 
 def _bars_of_levels(feature, counted, asked) -> list[tuple[str, np.ndarray]]:
-    """The name and the values of each bar, given the different values with their rows, and those that a node names."""
+    """Return the name and the values of each bar, given the different values with their rows, and those that a node
+    names."""
     values, rows = counted
     show = [feature.show(value) if value >= 0 or not feature.levels else "other" for value in values.tolist()]
     if len(values) <= MAX_LEVELS:

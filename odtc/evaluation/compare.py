@@ -228,6 +228,6 @@ def _labels(run: Run, data) -> list[str | None]:
 
 
 def _names(given: list[str], runs: list[Run]) -> list[str]:
-    """The names of the runs, with their folders if two would be the same."""
+    """Return the names of the runs, with their folders if two would be the same."""
     plain = [run.name for run in runs]
     return plain if len(set(plain)) == len(plain) else [str(Path(text)) for text in given]

@@ -49,7 +49,7 @@ class Setting:
     constraints: tuple[str, ...] = ()
 
     def of(self, spec: RunSpec) -> RunSpec:
-        """The run of this setting; `spec` has what all settings have in common, constraints among them."""
+        """Return the run of this setting; `spec` has what all settings have in common, constraints among them."""
         own = (short_constraint("min_leaf_rows", self.min_leaf_rows),) if self.min_leaf_rows else ()
         leaf = (NO_NODE,) if self.depth == 0 else ()
         return spec.with_model(
@@ -308,8 +308,8 @@ class Nested:
 
 
 def outer_folds(dataset: Dataset, n_folds: int, seed: int = 0) -> np.ndarray:
-    """The outer folds of nested cross-validation, int64 (rows,): of as many folds they are not those by which the
-    choice on all rows of this seed is made. Raises as `deal_rows`."""
+    """Return the outer folds of nested cross-validation, int64 (rows,): of as many folds they are not those by which
+    the choice on all rows of this seed is made. Raises as `deal_rows`."""
     return deal_rows(dataset, n_folds, seed + 1, "--nested")
 
 

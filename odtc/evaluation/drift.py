@@ -184,7 +184,8 @@ def _task_figures(old: Tree, dataset: Dataset | None) -> dict | None:
 
 
 def _targets(then: Dataset | None, now: Dataset) -> float | None:
-    """The index of the numbers that rows hold, or of their best actions; None without old rows, or of neither."""
+    """Return the index of the numbers that rows hold, or of their best actions; None without old rows, or of
+    neither."""
     if then is None:
         return None
     numbers = [TASKS.get(rows.task).numbers(rows.sums) for rows in (then, now)]

@@ -131,7 +131,7 @@ def open_run(given, data=None, seconds: float | None = 0.0) -> Run:
 
 
 def _proof(path: Path) -> dict | None:
-    """The certificate of this name; None without one, if it cannot be read, or if it is too large for a page."""
+    """Return the certificate of this name; None without one, if it cannot be read, or if it is too large for a page."""
     try:
         small = path.is_file() and path.stat().st_size <= LARGEST_CERTIFICATE
         return read_certificate(path) if small else None
@@ -253,7 +253,7 @@ def _compared(run: Run, tree: Tree, rows: Dataset | None, groups: tuple[str, ...
 
 
 def _verdict(run: Run, rows: str, kept: list[dict], labelled: Dataset | None, scores: list, test) -> str:
-    """The sentences on top of the page."""
+    """Return the sentences on top of the page."""
     n_rows = sum(sum(leaf.rows) for leaf in run.tree.leaves())
     trained = of(n_rows, f"{rows} row" if rows == "training" else rows.removesuffix("s")) if n_rows else ""
     unseen, labelled = None, None if labelled is None else labelled.with_known_labels()
@@ -286,7 +286,7 @@ def _rates(score: dict, tested: bool) -> list[dict]:
 
 
 def _satisfied(run: Run, kept: list[dict], tree: Tree, labelled: Dataset | None) -> list[dict]:
-    """The entries of `kept_facts` with their figures as the page shows them."""
+    """Return the entries of `kept_facts` with their figures as the page shows them."""
     shown = []
     for given, entry in zip(run.fit.problem.constraints if run.fit else (), kept):
         figures = {
@@ -349,7 +349,7 @@ def rows_set_aside(run: Run) -> Dataset | None:
 
 
 def _with_data(fit: Fit) -> Problem:
-    """The problem with its data set: a manifest's knows the rows, but not the auxiliary columns."""
+    """Return the problem with its data set: a manifest's knows the rows, but not the auxiliary columns."""
     return replace(fit.problem, encoded=replace(fit.problem.encoded, dataset=fit.dataset))
 
 
@@ -462,7 +462,7 @@ def _features(run: Run) -> list[tuple[str, str, str, int]]:
 
 
 def commands(run: Run) -> list[str]:
-    """The commands that make the run again, from the current folder."""
+    """Return the commands that make the run again, from the current folder."""
     if not run.fit:
         return []
     if run.again is not None:
@@ -485,7 +485,7 @@ def run_again(run: Run) -> RunSpec:
 
 
 def _chosen_params(problem) -> dict:
-    """The parameters that `odtc fit` has other defaults of."""
+    """Return the parameters that `odtc fit` has other defaults of."""
     usual = params_to_json(parse_params(problem.formulation, default_params(problem.formulation, fitting=True)))
     return {
         key: value

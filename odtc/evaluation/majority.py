@@ -75,10 +75,10 @@ class Majority:
 
 
 def _share(score: float) -> Fraction:
-    """The share of rows that a score states, exactly, so that differences that cancel out leave 0."""
+    """Return the share of rows that a score states, exactly, so that differences that cancel out leave 0."""
     return Fraction(score).limit_denominator(DENOMINATOR)
 
 
 def _most_frequent(dataset: Dataset, rows: np.ndarray) -> int:
-    """The class of most of the weight of some rows, bool (rows,)."""
+    """Return the class of most of the weight of some rows, bool (rows,)."""
     return int(np.bincount(dataset.y[rows], dataset.weight[rows], len(dataset.classes)).argmax())

@@ -33,7 +33,7 @@ def expect_format(format: str) -> None:
 
 
 def save(draw: Callable, format: str = "png", inches: tuple[float, float] = INCHES) -> bytes:
-    """The picture that `draw(ax)` makes, as a file of this size; raises ChoiceError as `expect_format`."""
+    """Return the picture that `draw(ax)` makes, as a file of this size; raises ChoiceError as `expect_format`."""
     expect_format(format)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -131,7 +131,7 @@ def _against(points: list[dict], key: str) -> tuple[list[float], list[float]]:
 
 
 def on_front(points) -> list[int]:
-    """The places of (size, accuracy) that no other point dominates."""
+    """Return the places of (size, accuracy) that no other point dominates."""
     return [
         i
         for i, (size, good) in enumerate(points)

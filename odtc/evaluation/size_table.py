@@ -68,7 +68,7 @@ class SizeTable:
         return in_notebook(str(self))
 
     def to_json(self) -> dict[str, Any]:
-        """The table as JSON; numbers that are not known are null. Seconds are for this machine at its pace.
+        """Return the table as JSON; numbers that are not known are null. Seconds are for this machine at its pace.
 
         Returns
         -------
@@ -79,7 +79,7 @@ class SizeTable:
         return told | {"pace": self.pace}
 
     def to_text(self) -> str:
-        """The table in lines, with what to do about models that memory cannot hold.
+        """Return the table in lines, with what to do about models that memory cannot hold.
 
         Returns
         -------

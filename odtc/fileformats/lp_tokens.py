@@ -113,7 +113,7 @@ def sections(text: Text) -> list[tuple[str, int, int]]:
 
 
 def tokens(text: Text, begin: int, end: int) -> Tokens:
-    """All words between two places. Raises ModelError."""
+    """Return all words between two places. Raises ModelError."""
     codes = text.codes[begin:end]
     kinds = KIND[codes]
     _join_exponents(codes, kinds)
@@ -251,7 +251,7 @@ def bound_lines(text: Text, begin: int, end: int) -> list[tuple[str, np.ndarray,
 
 
 def title(text: Text) -> str:
-    """The name in a comment on the first line ("\\ name" as odtc writes it), else the file's."""
+    """Return the name in a comment on the first line ("\\ name" as odtc writes it), else the file's."""
     line = bytes(text.bytes[: text.bytes.find(b"\n")]).strip()
     words = line[1:].split()
     if line[:1] == b"\\" and len(words) == 1 and line.isascii() and words[0].decode().isprintable():
@@ -260,7 +260,7 @@ def title(text: Text) -> str:
 
 
 def finite(values: np.ndarray) -> np.ndarray:
-    """The values, those that solvers take for infinite made so."""
+    """Return the values, those that solvers take for infinite made so."""
     return np.where(np.abs(values) >= LARGEST, np.copysign(np.inf, values), values)
 
 

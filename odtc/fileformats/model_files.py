@@ -57,7 +57,7 @@ class ModelFormat(Protocol):
         ...
 
     def renamed(self, model: Model) -> Model:
-        """The model with the names that its file has."""
+        """Return the model with the names that its file has."""
         return model
 
 
@@ -350,7 +350,7 @@ def expect_finite(values: np.ndarray) -> None:
 
 
 def number_table(values: np.ndarray, show: Callable[[float], str] = show_number) -> tuple[np.ndarray, np.ndarray]:
-    """(table, code): value i reads table[code[i]], by default the shortest text of that double.
+    """Return (table, code): value i reads table[code[i]], by default the shortest text of that double.
 
     Raises ModelError for a number that no solver takes as finite.
     """
@@ -419,7 +419,7 @@ def copy_first(sheet: np.ndarray) -> None:
 
 
 def _field(field: str | np.ndarray | tuple[np.ndarray, int]) -> tuple[np.ndarray, int]:
-    """A field of a line as (table, width)."""
+    """Return a field of a line as (table, width)."""
     if isinstance(field, tuple):
         return field
     table = np.frombuffer(field.encode("ascii"), np.uint8)[None, :] if isinstance(field, str) else field

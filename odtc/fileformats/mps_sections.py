@@ -73,7 +73,7 @@ def sections(text: Text) -> Found:
 
 
 def _first_card(text, begin: int, end: int) -> int | None:
-    """The place of the first word of these lines, comments aside; None if they are blank."""
+    """Return the place of the first word of these lines, comments aside; None if they are blank."""
     for line in bytes(text.bytes[begin:end]).splitlines(keepends=True):
         if line.strip() and not line.startswith(b"*"):
             return begin + len(line) - len(line.lstrip())
@@ -83,7 +83,7 @@ def _first_card(text, begin: int, end: int) -> int | None:
 
 # NAME title [FREE]
 def title(text: Text, found: Found) -> str:
-    """The model's name, else the file's."""
+    """Return the model's name, else the file's."""
     words = list(found.get("NAME", (0, 0, []))[2])
     if len(words) > 1 and words[-1].upper() in ("FREE", "FREEMPS"):
         words.pop()
@@ -247,7 +247,7 @@ def _either(shapes: Shapes) -> str:
 
 
 def interleaved(twice: np.ndarray, one: Field, two: Field | None) -> Field:
-    """The words of the first and, if `twice` is 2, the second pair of each card, in order."""
+    """Return the words of the first and, if `twice` is 2, the second pair of each card, in order."""
     if two is None:
         return one
     second = np.cumsum(twice)[twice == 2] - 1

@@ -266,7 +266,7 @@ def _write_bounds(
 
 
 def _few_entries(indptr: np.ndarray, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """(low, high): the columns first .. last - 1 in pieces of few entries, or of one column."""
+    """Yield (low, high): the columns first .. last - 1 in pieces of few entries, or of one column."""
     while first < last:
         high = int(np.searchsorted(indptr, indptr[first] + CARDS, "right")) - 1
         high = min(max(high, first + 1), last)
@@ -275,7 +275,7 @@ def _few_entries(indptr: np.ndarray, first: int, last: int) -> Iterator[tuple[in
 
 
 def _pieces(blocks: Iterable[Block | NamedBlock]) -> Iterator[tuple[Block | NamedBlock, int, int]]:
-    """(block, begin, end): the places of these blocks, few at a time."""
+    """Yield (block, begin, end): the places of these blocks, few at a time."""
     for block in blocks:
         for begin in range(block.start, block.stop, CARDS):
             yield block, begin, min(begin + CARDS, block.stop)

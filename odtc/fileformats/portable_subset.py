@@ -28,7 +28,7 @@ CUT_SECTIONS = re.compile(rb"^(USERCUTS|LAZYCONS|User Cuts|Lazy Constraints)[ \t
 
 
 def portable(model: Model) -> Model:
-    """The same columns in the same order in the portable subset (docs/reference/file-formats.md).
+    """Return the same columns in the same order in the portable subset (docs/reference/file-formats.md).
 
     A range becomes two rows, and rows without a side are left out. The objective has no constant, the bounds of integer
     columns are whole (GLPK 5.0 refuses others), names are letters and digits. A model that is in the subset is
@@ -66,7 +66,7 @@ def _made_so(model: Model) -> tuple[Model, list[str]]:
 
 
 def _rows_anew(model: Model, both: np.ndarray, none: np.ndarray) -> Model:
-    """The rows under names by place; a range is its upper side, and behind its block's rows its lower one."""
+    """Return the rows under names by place; a range is its upper side, and behind its block's rows its lower one."""
     places, lower_only, blocks, marks, start = [], [], [], {}, 0
     for at, block in enumerate(model.rows):
         here = np.arange(block.start, block.stop)
@@ -170,7 +170,7 @@ class _Compared:
         self.at += len(piece)
 
     def words(self) -> str:
-        """The line of the file at which the comparison stopped."""
+        """Return the line of the file at which the comparison stopped."""
         # There are fewer blanks, so the place is found by the letters before it; a line that ends too early is
         # the one that its last letter stands on.
         codes = np.frombuffer(self.data, np.uint8)

@@ -70,8 +70,8 @@ class SharedCards:
 
 
 def shared_cards(pattern: Pattern, rows: np.ndarray, width: int) -> SharedCards | None:
-    """The cards of a pattern; None if its columns do not share their rows, or are short, or its numbers are of more
-    than two characters: such numbers are as wide as the widest of those written with them."""
+    """Return the cards of a pattern; None if its columns do not share their rows, or are short, or its numbers are of
+    more than two characters: such numbers are as wide as the widest of those written with them."""
     if len(pattern.places) < AVERAGE * (len(pattern.starts) - 1) or (pattern.starts[1:] == pattern.starts[:-1]).any():
         return None
     table, _ = number_table(pattern.values)

@@ -50,7 +50,7 @@ class ReadPoints(Protocol):
 
     @abstractmethod
     def read(self, data: bytes) -> "RawPoint":
-        """The point of the bytes of a file, whose lines end with a line feed."""
+        """Return the point of the bytes of a file, whose lines end with a line feed."""
         ...
 
 
@@ -120,7 +120,7 @@ class RawPoint:
             object.__setattr__(self, "names", Words.of(self.names))
 
     def on(self, blocks: Sequence[Block | NamedBlock]) -> np.ndarray | None:
-        """The point in the order of the columns of these blocks, float64 of shape (columns,); None if
+        """Return the point in the order of the columns of these blocks, float64 of shape (columns,); None if
         the file holds none. Raises SolutionError if it speaks of other columns, or of another number."""
         if self.values is None:
             return None
@@ -197,7 +197,7 @@ def expect_an_end(path: str | Path) -> None:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The content of a text file, unpacked, with line ends \\n. Raises SolutionError."""
+    """Return the content of a text file, unpacked, with line ends \\n. Raises SolutionError."""
     expect_settled(path)
     expect_an_end(path)
     try:
@@ -279,5 +279,5 @@ def number(word: str | bytes) -> float:
 
 
 def cut_off(wanted: str, got: str = "") -> SolutionError:
-    """The error of a file that ends too early."""
+    """Return the error of a file that ends too early."""
     return SolutionError(f"expected {wanted}{', got ' + got if got else ''}; the file is cut off, write it again")

@@ -47,7 +47,7 @@ class Text:
         return bytes(self.bytes[start : start + length]).decode("ascii", "backslashreplace")
 
     def word_at(self, start: int) -> str:
-        """The word that begins here and ends before a blank."""
+        """Return the word that begins here and ends before a blank."""
         return bytes(self.bytes[start : start + LONGEST]).split(None, 1)[0].decode("ascii", "backslashreplace")
 
     def words(self, starts: np.ndarray, lengths: np.ndarray) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class Text:
         return (lengths == len(word)) & (folded | letters == wanted)
 
     def numbers(self, starts: np.ndarray, lengths: np.ndarray, infinite: bool = False) -> np.ndarray:
-        """The words as decimal numbers, correctly rounded: float64 per word.
+        """Return the words as decimal numbers, correctly rounded: float64 per word.
 
         [+-] digits [. digits] [e|E [+-] digits], as Python reads it; if `infinite`, also [+-] inf
         or infinity. Raises ModelError at the first word that is none, or too large for a double.
@@ -162,7 +162,7 @@ class Names:
         return len(self.starts)
 
     def find(self, starts: np.ndarray, lengths: np.ndarray, hashes: np.ndarray | None = None) -> np.ndarray:
-        """The place of each word among the names, int32; -1 if it is none."""
+        """Return the place of each word among the names, int32; -1 if it is none."""
         h = self.text.hashes(starts, lengths) if hashes is None else hashes
         slots = (h >> np.uint64(64 - self._bits)).astype(np.int64)
         found = self._table[slots]
@@ -269,7 +269,7 @@ def model_of(
 
 
 def _eights(lengths: np.ndarray) -> Iterator[tuple[Any, int, np.ndarray]]:
-    """(which words, offset, mask): the words' bytes in steps of eight, while any word lasts."""
+    """Yield (which words, offset, mask): the words' bytes in steps of eight, while any word lasts."""
     longest = int(lengths.max()) if len(lengths) else 0
     shortest = int(lengths.min()) if len(lengths) else 0
     for part in range(0, longest, 8):

@@ -72,8 +72,8 @@ def grown_splits(
     most_leaves: int | None = None,
     clock: Clock | None = None,
 ) -> np.ndarray:
-    """int32 (2^(depth + 1),): the splits of the greedy tree of a classification before any of its nodes is dropped, -1
-    if a node predicts; siblings may predict the same. Arguments as of `tree`; grown once for these rows."""
+    """Return int32 (2^(depth + 1),): the splits of the greedy tree of a classification before any of its nodes is
+    dropped, -1 if a node predicts; siblings may predict the same. Arguments as of `tree`; grown once for these rows."""
     asked, clock = ("cart splits", topology.depth, least_rows, most_leaves), clock or Clock()
     grown = partial(_grown_splits, encoded, topology, least_rows, most_leaves, clock)
     found: np.ndarray = encoded.derived(asked, grown, clock.is_whole)
@@ -98,7 +98,7 @@ def _grown_splits(
 
 
 def _tree_by_moments(encoded: Encoded, topology: CompleteTree, price: float, least_rows: int, clock: Clock) -> HeapTree:
-    """The greedy tree for leaves that cost a function of sums, whose splits each save more than `price`."""
+    """Return the greedy tree for leaves that cost a function of sums, whose splits each save more than `price`."""
     from odtc.algorithms.moments import laws
     from odtc.algorithms.moments.kernels import depth_one
 

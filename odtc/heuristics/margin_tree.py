@@ -27,9 +27,9 @@ def grow_margin_tree(
     *,
     limited: bool = True,
 ) -> HeapTree:
-    """The tree whose cuts are along `directions` (float64 (directions, terms), of 1-norm 1), each the one with the
-    least Gini impurity, or else the least loss, of both sides, and none if it lessens nothing. Raises TimeLimitReached
-    if it is `limited`."""
+    """Return the tree whose cuts are along `directions` (float64 (directions, terms), of 1-norm 1), each the one with
+    the least Gini impurity, or else the least loss, of both sides, and none if it lessens nothing. Raises
+    TimeLimitReached if it is `limited`."""
     Z = weighed.Z
     price = np.eye(len(encoded.classes))[encoded.y] * encoded.loss.sum(axis=1)[:, None] if gini else encoded.loss
 

@@ -18,7 +18,7 @@ OPTIONS = {"seconds": (float, "how long it may search (default 60)")}
 
 
 def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0, seconds: float = 60.0) -> HeapTree:
-    """The tree of least loss + price · branch nodes. Raises ChoiceError after `seconds`."""
+    """Return the tree of least loss + price · branch nodes. Raises ChoiceError after `seconds`."""
     try:
         with deadline.within(seconds):
             splits = RankedSplits(encoded, price, 1)

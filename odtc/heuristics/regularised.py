@@ -51,8 +51,8 @@ def tree(
     seed: int = 0,
     sparse: int = 1,
 ) -> HeapTree:
-    """The chosen tree; a branch node that saves no more than `price` is left out. Raises ChoiceError for options out of
-    range, or if the encoding holds rows for one whose numbers differ."""
+    """Return the chosen tree; a branch node that saves no more than `price` is left out. Raises ChoiceError for options
+    out of range, or if the encoding holds rows for one whose numbers differ."""
     heap, _ = choose(encoded, topology, seconds=seconds, se=se, seed=seed, sparse=bool(sparse))
     return prune(heap, encoded, price) if price else heap
 
@@ -95,7 +95,7 @@ def choose(
 def candidates(
     encoded: Encoded, topology: CompleteTree, *, seconds: float, seed: int, sparse: bool, part: float
 ) -> list[Candidate]:
-    """The trees that `choose` would have folds choose from, of all rows, for another judge; options as there."""
+    """Return the trees that `choose` would have folds choose from, of all rows, for another judge; options as there."""
     rows = _Scaled.of(encoded)
     grown = grown_candidates(
         rows.Z,
@@ -142,7 +142,7 @@ class _Scaled:
         return Grower(depth, seed, sparse, len(self.alone.splits), tuple(self.gaps), clock)
 
     def heap(self, topology: CompleteTree, chosen: PrunedTree) -> HeapTree:
-        """The tree of the splits of the data that a tree of scaled rows has."""
+        """Return the tree of the splits of the data that a tree of scaled rows has."""
         encoded, weighed, alone, values = self.encoded, self.weighed, self.alone, raw_values(self.encoded)
         inside = [t for t in chosen.nodes() if not chosen.ends[t]]
 
@@ -200,6 +200,7 @@ class _Alone:
         return cls(np.column_stack(places).astype(float) if places else np.zeros((encoded.n_rows, 0)), tuple(splits))
 
     def split(self, h: np.ndarray, g: float) -> Split | None:
-        """The split of the one column that `h` weighs, with those left who are at g or less; None if all go one way."""
+        """Return the split of the one column that `h` weighs, with those left who are at g or less; None if all go one
+        way."""
         asked = self.splits[int(np.flatnonzero(h)[0])]
         return asked[math.floor(g)] if 0 <= g < len(asked) else None

@@ -73,7 +73,7 @@ def split_by_hyperplane(
 def max_margin_hyperplane(
     Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None = None, distinct: np.ndarray | None = None
 ) -> tuple[np.ndarray, float, float]:
-    """(h, g, margin): of the hyperplanes that keep within 1 of all of Z, one that is furthest from `rows`.
+    """Return (h, g, margin): of the hyperplanes that keep within 1 of all of Z, one that is furthest from `rows`.
 
         max t   s.t.   g - h·z_i >= t  (i left),   h·z_i - g >= t  (i right),   |g - h·z_i| <= 1  (all i)
 
@@ -145,9 +145,8 @@ def cheapest_plane(
 
 
 def widest_gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """(a, b, gap): the widest gap of a·z + gap <= b (left), a·z >= b (right) with |a|_1 <= 1, over the terms `of`;
-    the gap
-    is 0 if there is none. If all rows go one way, a hyperplane that sends them there."""
+    """Return (a, b, gap): the widest gap of a·z + gap <= b (left), a·z >= b (right) with |a|_1 <= 1, over the terms
+    `of`; the gap is 0 if there is none. If all rows go one way, a hyperplane that sends them there."""
     d = Z.shape[1]
     a = np.zeros(d)
     if left.all() or not left.any():
@@ -171,9 +170,8 @@ def widest_gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray
 
 
 def fewest_terms(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> np.ndarray | None:
-    """The fewest terms (indices) that part these rows by a gap of `width`, by a MIP of one node, or the fewest that
-    it finds
-    in MOMENT seconds, less if a deadline is near; None if all do not.
+    """Return the fewest terms (indices) that part these rows by a gap of `width`, by a MIP of one node, or the fewest
+    that it finds in MOMENT seconds, less if a deadline is near; None if all do not.
 
         min Σ_j s_j   s.t.   |a_j| <= s_j,   a·z + width <= b (left),   a·z >= b (right),   |a|_1 <= 1
     """
@@ -231,7 +229,7 @@ def drop_unfit_nodes(heap: HeapTree, encoded: Encoded, fits: Callable[[np.ndarra
 
 
 def rows_at_node(heap: HeapTree, t: int, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, left): who comes to branch node t, and who of them goes to child 2t."""
+    """Return (rows, left): who comes to branch node t, and who of them goes to child 2t."""
     rows, path = np.arange(encoded.n_rows), [t >> level for level in range(t.bit_length() - 1, -1, -1)]
     for above, below in pairwise(path):
         rows = rows[heap.column(above, encoded)[rows] == below % 2]

@@ -101,7 +101,7 @@ class Block:
         return len(self.name) + sum(1 + axis.digits for axis in self.axes)
 
     def names(self) -> list[str]:
-        """The names of its variables, in their order."""
+        """Return the names of its variables, in their order."""
         return _texts(self.name_table())
 
     def known_by(self, names: Callable[[Axis], Sequence[frozenset[str]]]) -> Self:
@@ -195,7 +195,7 @@ class Block:
         return table.reshape(-1, self.width)[begin - low * inner : end - low * inner]
 
     def _written(self, rest: np.ndarray) -> np.ndarray:
-        """The names of the variables at these positions of the grid."""
+        """Return the names of the variables at these positions of the grid."""
         table = np.empty((len(rest), self.width), dtype=np.uint8)
         stem = np.frombuffer(self.name.encode("ascii"), dtype=np.uint8)
         table[:, : len(stem)] = stem
@@ -212,11 +212,11 @@ class Block:
         return table
 
     def places(self, words: Words) -> np.ndarray:
-        """int64 (words,): the place of each name within the block, -1 for a name of another block."""
+        """Return int64 (words,): the place of each name within the block, -1 for a name of another block."""
         return words.places(self.name, [(axis.digits, axis.first, axis.size) for axis in self.axes])
 
     def to_json(self) -> dict[str, Any]:
-        """The block as in manifests, without its place in the model."""
+        """Return the block as in manifests, without its place in the model."""
         axes = [{"name": a.name, "size": a.size, "first": a.first} for a in self.axes]
         return {"name": self.name, "role": self.role, "axes": axes}
 
@@ -304,7 +304,7 @@ class NamedBlock:
         return max(map(len, self.table), default=1)
 
     def names(self) -> list[str]:
-        """The names of its variables, in their order."""
+        """Return the names of its variables, in their order."""
         return list(self.table)
 
     def known_by(self, names: Callable[[Axis], Sequence[frozenset[str]]]) -> Self:
@@ -378,6 +378,6 @@ def strides(shape: tuple[int, ...]) -> list[int]:
 
 
 def _texts(table: np.ndarray) -> list[str]:
-    """The names of a table of bytes, one a row."""
+    """Return the names of a table of bytes, one a row."""
     packed = np.ascontiguousarray(table).view(f"S{table.shape[1]}").ravel()
     return [name.rstrip() for name in packed.astype(str).tolist()]

@@ -44,7 +44,7 @@ class Entries:
         return len(self.data)
 
     def sparse(self) -> Any:
-        """The lines as a csr_array of scipy.sparse, or, of columns, a csc_array."""
+        """Return the lines as a csr_array of scipy.sparse, or, of columns, a csc_array."""
         import scipy.sparse as sp
 
         lines = len(self.indptr) - 1
@@ -80,7 +80,7 @@ class Move:
     parts: tuple[tuple[int, np.ndarray], ...]
 
     def of(self, begin: int, end: int) -> np.ndarray:
-        """int64 (end - begin,): places of the other side for these labels, but for a constant."""
+        """Return int64 (end - begin,): places of the other side for these labels, but for a constant."""
         moved = np.zeros(end - begin, np.int64)
         for stride, place in self.parts:
             moved += stride * place[begin - self.first : end - self.first].astype(np.int64)
@@ -120,7 +120,7 @@ def move_of(mine: Cells, other: Cells, coef: np.ndarray, ndim: int) -> Move | No
 
 
 def runs_of(terms: Sequence[tuple[Cells, Cells, np.ndarray, int]]) -> list[Run]:
-    """The runs of two labels and more that hold one pattern, of terms as (mine, other, coef, axes)."""
+    """Return the runs of two labels and more that hold one pattern, of terms as (mine, other, coef, axes)."""
     moves = [move_of(*term) for term in terms]
     known = [move for move in moves if move is not None]
     if len(known) < len(moves):
@@ -175,8 +175,8 @@ class Pattern:
         return data, placed
 
     def shared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """The different pairs of place and number of the pattern, by rising place, as (places, values, of): entry k is
-        the pair of[k]. None if that is not worth while (`SHARED`, `OFTEN`), or there are many numbers."""
+        """Return the different pairs of place and number of the pattern, by rising place, as (places, values, of):
+        entry k is the pair of[k]. None if that is not worth while (`SHARED`, `OFTEN`), or there are many numbers."""
         codes = self.codes
         if codes is None or not len(self.places):
             return None
@@ -200,19 +200,19 @@ class Pattern:
         return (pairs // kinds + low).astype(np.int32), self.values[pairs % kinds], of
 
     def _keys(self, codes: np.ndarray, low: int) -> Iterator[np.ndarray]:
-        """int64: places, counted from `low`, and numbers of the entries, line by line."""
+        """Yield int64: places, counted from `low`, and numbers of the entries, line by line."""
         for begin, end in zip(self.starts.tolist(), self.starts[1:].tolist()):
             yield (self.places[begin:end].astype(np.int64) - low) * len(self.values) + codes[begin:end]
 
     def moved(self, label: int, places: np.ndarray) -> np.ndarray:
-        """int64, like `places` of the pattern: where they are of this label."""
+        """Return int64, like `places` of the pattern: where they are of this label."""
         moves = self.moves(label, label + 1)[0]
         moved: np.ndarray = places + (moves[0] if len(moves) == 1 else moves[self.family_of(places)])
         return moved
 
     def moves(self, begin: int | None = None, end: int | None = None) -> np.ndarray:
-        """int64 (labels, families), or (labels, 1) if all families move alike: how far the entries of these labels, of
-        all by default, lie behind those of the first one."""
+        """Return int64 (labels, families), or (labels, 1) if all families move alike: how far the entries of these
+        labels, of all by default, lie behind those of the first one."""
         base = self.run.begin
         begin, end = base if begin is None else begin, self.run.end if end is None else end
         moves = [move.of(begin, end) - move.of(base, base + 1) for _, move in self.run.moves]
@@ -226,7 +226,7 @@ class Pattern:
         return np.searchsorted(stops, places, "right").astype(np.min_scalar_type(len(stops)))
 
     def numbers(self, first: int = 0, last: int | None = None) -> np.ndarray:
-        """float64: the coefficients of the entries first .. last - 1, of all by default."""
+        """Return float64: the coefficients of the entries first .. last - 1, of all by default."""
         return self.data[first:last] if self.codes is None else self.values[self.codes[first:last]]
 
     def _families(self) -> np.ndarray:

@@ -15,7 +15,7 @@ from odtc.model.points import name_list
 
 
 def scipy_keywords(model: Arrays) -> dict[str, Any]:
-    """The keywords of scipy.optimize.milp.
+    """Return the keywords of scipy.optimize.milp.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def pass_to_highs(highs: Any, arrays: Any) -> None:
 
 
 def new_highs() -> Any:
-    """A silent highspy.Highs. HiGHS 1.16 prints two lines when one is made, before any option can be set."""
+    """Return a silent highspy.Highs. HiGHS 1.16 prints two lines when one is made, before any option can be set."""
     import highspy
 
     highs: Any
@@ -93,8 +93,8 @@ def new_highs() -> Any:
 
 
 def growing_lp(arrays: Any = None, strategy: int = 1) -> Any:
-    """A silent highspy.Highs for a linear program that grows, on one thread: each simplex continues from the last
-    basis. `strategy` is its simplex_strategy: 1 dual, which suits new rows, 4 primal, which suits new columns."""
+    """Return a silent highspy.Highs for a linear program that grows, on one thread: each simplex continues from the
+    last basis. `strategy` is its simplex_strategy: 1 dual, which suits new rows, 4 primal, which suits new columns."""
     highs = new_highs()
     for key, value in {"threads": 1, "presolve": "off", "simplex_strategy": strategy}.items():
         highs.setOptionValue(key, value)
@@ -138,7 +138,7 @@ def solve_growing_lp(highs: Any, seconds: float | None, what: str) -> float | No
 
 
 def highs_of(model: Arrays) -> Any:
-    """A silent highspy.Highs that holds the model, with its names."""
+    """Return a silent highspy.Highs that holds the model, with its names."""
     highs = new_highs()
     pass_to_highs(highs, model)
     for at, name in enumerate(name_list(model.columns)):
@@ -149,7 +149,7 @@ def highs_of(model: Arrays) -> Any:
 
 
 def gurobi_of(model: Arrays, env: Any = None) -> Any:
-    """A gurobipy.Model with the columns and rows in the model's order; a row with two different sides is two.
+    """Return a gurobipy.Model with the columns and rows in the model's order; a row with two different sides is two.
 
     Parameters
     ----------

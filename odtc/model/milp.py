@@ -258,7 +258,7 @@ class Model:
             yield begin, end, part.sparse() if isinstance(part, Entries) else part
 
     def column_entries(self, most: int = CHUNK) -> Iterator[tuple[int, int, Any]]:
-        """The same by plain arrays, without scipy, whose import takes longer than to write a small model.
+        """Yield the same by plain arrays, without scipy, whose import takes longer than to write a small model.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class Model:
     def row_chunks(
         self, most: int = CHUNK, blocks: Iterable[Block | NamedBlock] | None = None
     ) -> Iterator[tuple[int, int, Any]]:
-        """The matrix by rows, a part at a time.
+        """Yield the matrix by rows, a part at a time.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class Model:
     def row_entries(
         self, most: int = CHUNK, blocks: Iterable[Block | NamedBlock] | None = None
     ) -> Iterator[tuple[int, int, Any]]:
-        """The same by plain arrays, without scipy.
+        """Yield the same by plain arrays, without scipy.
 
         Parameters
         ----------
@@ -401,7 +401,7 @@ class Model:
         upper: ArrayLike = np.inf,
         integer: ArrayLike = False,
     ) -> "Model":
-        """The model with columns of your own behind its own; rows of your own may speak of them.
+        """Return the model with columns of your own behind its own; rows of your own may speak of them.
 
         Parameters
         ----------
@@ -430,7 +430,7 @@ class Model:
         return replace(self, integrality=np.zeros_like(self.integrality))
 
     def to_scipy(self) -> dict[str, Any]:
-        """The keywords of scipy.optimize.milp: `odtc.decode(model, milp(**model.to_scipy()))`.
+        """Return the keywords of scipy.optimize.milp: `odtc.decode(model, milp(**model.to_scipy()))`.
 
         Returns
         -------
@@ -439,7 +439,7 @@ class Model:
         return in_packages.scipy_keywords(self)
 
     def to_highspy(self) -> Any:
-        """A highspy.Highs that holds the model; `odtc.decode(model, highs)` once it has run.
+        """Return a highspy.Highs that holds the model; `odtc.decode(model, highs)` once it has run.
 
         Returns
         -------
@@ -448,7 +448,7 @@ class Model:
         return in_packages.highs_of(self)
 
     def to_gurobi(self, env: Any = None) -> Any:
-        """A gurobipy.Model of this model; `odtc.decode(model, theirs)` once it is optimized.
+        """Return a gurobipy.Model of this model; `odtc.decode(model, theirs)` once it is optimized.
 
         Parameters
         ----------
@@ -461,7 +461,7 @@ class Model:
         return in_packages.gurobi_of(self, env)
 
     def split(self, x: np.ndarray) -> dict[str, np.ndarray]:
-        """The values of a point by block of columns.
+        """Return the values of a point by block of columns.
 
         Parameters
         ----------
@@ -475,7 +475,7 @@ class Model:
         return split_point(self.columns, x)
 
     def join(self, values: dict[str, np.ndarray]) -> np.ndarray:
-        """The point whose blocks of columns have these values.
+        """Return the point whose blocks of columns have these values.
 
         Parameters
         ----------
@@ -504,7 +504,7 @@ class Model:
         return x
 
     def objective(self, x: np.ndarray) -> float:
-        """The objective of a point, its constant included.
+        """Return the objective of a point, its constant included.
 
         Parameters
         ----------
@@ -540,7 +540,7 @@ def _read_only(A: Any) -> Any:
 def _parts(
     block: Block | NamedBlock, terms: list[Term], most: int, across: int, by_rows: bool
 ) -> Iterator[tuple[int, int, Entries]]:
-    """(begin, end, entries): the terms of one block, cut along its first axis, or its first two; `across` is
+    """Yield (begin, end, entries): the terms of one block, cut along its first axis, or its first two; `across` is
     how many rows the model has, or, `by_rows`, columns."""
     labels = block.shape[0] if block.shape else 1
     inner, counts = block.size // labels, _entries_of_labels(terms, labels, by_rows)
@@ -589,8 +589,8 @@ def _sorted(
     across: int,
     by_rows: bool,
 ) -> Entries:
-    """The lines (columns or, `by_rows`, rows) of some first labels of a block, and of some second ones if they are
-    given."""
+    """Return the lines (columns or, `by_rows`, rows) of some first labels of a block, and of some second ones if they
+    are given."""
     inner = block.size // (block.shape[0] if block.shape else 1)
     low, high = block.start + first[0] * inner, block.start + first[1] * inner
     if second:

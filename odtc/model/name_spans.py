@@ -88,7 +88,7 @@ class Words:
         return values
 
     def _whole(self) -> tuple[np.ndarray, np.ndarray]:
-        """(values, rest): the values of the words that are up to 15 digits, which are exact as doubles,
+        """Return (values, rest): the values of the words that are up to 15 digits, which are exact as doubles,
         and the places of the other words."""
         lengths = self.ends - self.starts
         values, other = np.zeros(len(self)), (lengths == 0) | (lengths > 15)
@@ -105,7 +105,7 @@ class Words:
         return values, np.flatnonzero(other)
 
     def places(self, stem: str, axes: Sequence[tuple[int, int, int]], mark: str = "_") -> np.ndarray:
-        """The place of each name `<stem><mark><label><mark><label>...` in C order, int64 of shape
+        """Return the place of each name `<stem><mark><label><mark><label>...` in C order, int64 of shape
         (words,), -1 for a word that is none. `axes` holds (digits, first label, size) of each label."""
         width = len(stem) + sum(len(mark) + digits for digits, _, _ in axes)
         found = np.full(len(self), -1, np.int64)
@@ -144,7 +144,7 @@ class Words:
 
 
 def table(data: bytes, begin: int, end: int | None, width: int, what: str) -> list[Words]:
-    """The text data[begin:end] whose every line that is not blank has `width` words, as its columns.
+    """Return the text data[begin:end] whose every line that is not blank has `width` words, as its columns.
 
     Raises SolutionError for the first other line, and for a last line that does not end: a number
     cut off is still a number.
@@ -173,7 +173,7 @@ def table(data: bytes, begin: int, end: int | None, width: int, what: str) -> li
 
 
 def split(data: bytes, begin: int = 0, end: int | None = None) -> Words:
-    """All words of data[begin:end]; any byte up to the blank (32) separates them."""
+    """Return all words of data[begin:end]; any byte up to the blank (32) separates them."""
     buffer = np.frombuffer(data, np.uint8)
     blank = buffer[begin:end] <= BLANK
     if not len(blank):

@@ -89,7 +89,7 @@ def with_columns(
 
 
 def completed(longer: Arrays, x: np.ndarray) -> np.ndarray | None:
-    """A point of a model with the values of the columns behind its own that cost the least.
+    """Return a point of a model with the values of the columns behind its own that cost the least.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def completed(longer: Arrays, x: np.ndarray) -> np.ndarray | None:
 
 
 def broken_rows(longer: Arrays, x: np.ndarray) -> list[str]:
-    """The rows that a point breaks whatever the values of the columns behind its own, each row by itself.
+    """Return the rows that a point breaks whatever the values of the columns behind its own, each row by itself.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def _matrix(model: Arrays, rows: Any) -> Any:
 
 
 def _numbers(given: ArrayLike, n: int, what: str) -> np.ndarray:
-    """float64 (n,): a number for each, or one for all; raises ModelError for what is none, and another shape."""
+    """Return float64 (n,): a number for each, or one for all; raises ModelError for what is none, and another shape."""
     try:
         numbers = np.asarray(given, float)
     except (TypeError, ValueError):
@@ -260,6 +260,6 @@ def _names(given: Sequence[str] | None, stem: str, n: int, taken: list[str]) -> 
 
 
 def _fresh(blocks: Sequence[Any], stem: str) -> str:
-    """The name of a block that none has yet."""
+    """Return the name of a block that none has yet."""
     taken = {block.name for block in blocks}
     return next(name for k in range(len(blocks) + 1) if (name := stem if not k else f"{stem}{k}") not in taken)

@@ -10,12 +10,12 @@ from odtc.model.name_spans import Words
 
 
 def split_point(blocks: Sequence[Block | NamedBlock], x: np.ndarray) -> dict[str, np.ndarray]:
-    """A point as one array per block of columns, in the block's shape."""
+    """Return a point as one array per block of columns, in the block's shape."""
     return {block.name: x[block.start : block.stop].reshape(block.shape) for block in blocks}
 
 
 def name_list(blocks: Sequence[Block | NamedBlock]) -> list[str]:
-    """All names of some blocks.
+    """Return all names of some blocks.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def name_list(blocks: Sequence[Block | NamedBlock]) -> list[str]:
 
 
 def align(blocks: Sequence[Block | NamedBlock], names: Words | Sequence[str] | None, values: np.ndarray) -> np.ndarray:
-    """The point that these pairs of names and values describe; absent names are 0.
+    """Return the point that these pairs of names and values describe; absent names are 0.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def align(blocks: Sequence[Block | NamedBlock], names: Words | Sequence[str] | N
 
 
 def point_at(places: np.ndarray, names: Words | None, values: np.ndarray, size: int) -> np.ndarray:
-    """The point with these values at these places, 0 elsewhere.
+    """Return the point with these values at these places, 0 elsewhere.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ def gap(objective: float | None, bound: float | None) -> float | None:
 
 
 def gap_in_words(objective: float, bound: float) -> str:
-    """The gap in per cent, of the objective itself if that is so small that the gap would be told as nothing."""
+    """Return the gap in per cent, of the objective itself if that is so small that the gap would be told as nothing."""
     off = 100 * abs(objective - bound)
     told, share = off / max(1.0, abs(objective)), off / abs(objective) if objective else 0.0
     if round(told, 2) or not round(share, 2):

@@ -25,7 +25,7 @@ def families(model: Arrays, blocks: Sequence[Any]) -> list[tuple[str, str, int, 
 
 
 def summary_lines(model: Arrays) -> list[str]:
-    """The size of a model, and a line for each family.
+    """Return the size of a model, and a line for each family.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def summary_lines(model: Arrays) -> list[str]:
 
 
 def summary_html(model: Arrays) -> str:
-    """The same as a table, for notebooks."""
+    """Return the same as a table, for notebooks."""
     head, *_ = summary_lines(model)
     rows = [
         f"<tr><td>{what}</td><td>{escape(name)}</td><td>{escape(labels)}</td><td>{size:,}</td><td>{kind}</td></tr>"

@@ -39,7 +39,7 @@ class Joined:
         return self._whole is not None
 
     def part(self, begin: int, end: int) -> np.ndarray:
-        """The numbers from `begin` to `end` - 1."""
+        """Return the numbers from `begin` to `end` - 1."""
         parts = self.parts  # read first, as in `whole`
         if self._whole is not None:
             return self._whole[begin:end]
@@ -96,7 +96,7 @@ class _LaidOut:
 
 
 def laid_out_when_asked(model: C) -> C:
-    """A class decorator: the fields named in VECTORS also take a Joined."""
+    """Return a class decorator: the fields named in VECTORS also take a Joined."""
     for name in VECTORS:
         setattr(model, name, _LaidOut(name))
     return model
@@ -108,14 +108,14 @@ def held(model: Any, name: str) -> Any:
 
 
 def part(model: Any, name: str, begin: int = 0, end: int | None = None) -> np.ndarray:
-    """The numbers `begin` to `end` - 1 of a vector of a model, without laying it out."""
+    """Return the numbers `begin` to `end` - 1 of a vector of a model, without laying it out."""
     of = held(model, name)
     end = len(of) if end is None else end
     return of.part(begin, end) if isinstance(of, Joined) else of[begin:end]
 
 
 def parts(model: Any, name: str) -> list[np.ndarray]:
-    """The arrays that a vector of a model is joined of."""
+    """Return the arrays that a vector of a model is joined of."""
     of = held(model, name)
     arrays = of.parts if isinstance(of, Joined) else []  # read first, as in `Joined.whole`
     if isinstance(of, Joined) and not of.is_laid_out:
@@ -129,5 +129,5 @@ def replaced(model: M, **changes: Any) -> M:
 
 
 def same(one: Any, other: Any, name: str) -> bool:
-    """Whether two models hold the same array, not only equal ones."""
+    """Return whether two models hold the same array, not only equal ones."""
     return held(one, name) is held(other, name) or getattr(one, name) is getattr(other, name)

@@ -33,7 +33,7 @@ class Program:
 
 
 def locate(module: Member, program: str | None = None) -> Program | None:
-    """The program of a solver, None if it is not on this machine.
+    """Return the program of a solver, None if it is not on this machine.
 
     `program` names an executable that is taken instead; raises SolverError if it is none.
     """

@@ -73,12 +73,13 @@ def plan_beside(
 
 
 def _no_option(name: str) -> str:
-    """A file name that no program takes for an option, or for something else that begins with a sign (CBC: ~, $)."""
+    """Return a file name that no program takes for an option, or for something else that begins with a sign (CBC: ~,
+    $)."""
     return name if not name or name[0].isalnum() or name.startswith(("/", ".", "_")) else f"./{name}"
 
 
 def shell_lines(planned: Plan) -> list[str]:
-    """A plan as a shell reads it; the last line is the command."""
+    """Return a plan as a shell reads it; the last line is the command."""
     lines = [f"export {name}={shlex.quote(value)}" for name, value in planned.environment.items()]
     solution, options = shlex.quote(planned.names["solution"]), shlex.quote(planned.names["options"])
     lines.append(f"rm -f {solution}")

@@ -41,7 +41,7 @@ def read_log_text(module: Member, text: str) -> LogFacts:
 
 
 def bound(module: Member, text: str) -> float | None:
-    """The last lower bound in a piece of a log."""
+    """Return the last lower bound in a piece of a log."""
     found = _last_number(module.BOUND, text)
     return None if found is None else found - module.BOUND_ERROR
 
@@ -55,7 +55,7 @@ def progress_of_line(module: Member, line: str) -> tuple[float | None, float | N
 
 
 def last_words(text: str) -> str:
-    """The last line that complains, else the last line."""
+    """Return the last line that complains, else the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("odtc driver:")]
     cross = [
         line

@@ -29,7 +29,7 @@ def is_race(solver: str) -> bool:
 
 
 def solver_names(solver: str) -> list[str]:
-    """The names between the commas."""
+    """Return the names between the commas."""
     return [name.strip() for name in str(solver).split(",")]
 
 

@@ -138,7 +138,7 @@ class ProgramSolver(Protocol):
     PATTERN: re.Pattern[str] | None = None
 
     def bundled(self) -> Any:
-        """The Program inside the package, if no driver runs that; None if there is none."""
+        """Return the Program inside the package, if no driver runs that; None if there is none."""
         return None
 
 
@@ -147,7 +147,7 @@ class PackageSolver(Protocol):
 
     @abstractmethod
     def run(self, job: Job, emit: Callable[[Incumbent | Log], object], cancelled: Callable[[], bool]) -> Outcome:
-        """The Outcome of a Job; events go to `emit`, and `cancelled` says whether to stop."""
+        """Return the Outcome of a Job; events go to `emit`, and `cancelled` says whether to stop."""
         ...
 
     @abstractmethod

@@ -21,7 +21,7 @@ from odtc.solvers.protocols import SOLVERS, Dialect, PackageSolver
 
 
 def find_solver(name: str) -> Member:
-    """The module of a solver by name, or made from a template file by its path (`my_solver.toml`).
+    """Return the module of a solver by name, or made from a template file by its path (`my_solver.toml`).
 
     Raises ChoiceError for an unknown one.
     """

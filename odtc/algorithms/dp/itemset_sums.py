@@ -33,7 +33,7 @@ class Itemsets:
             self.first.append(begin)
 
     def rank(self, splits: np.ndarray) -> np.ndarray:
-        """The numbers of these itemsets; `splits` (…, size) ascending."""
+        """Return the numbers of these itemsets; `splits` (…, size) ascending."""
         number, before = np.zeros(splits.shape[:-1], np.int64), -1
         for place in range(self.size):
             number = self.first[place][number] + splits[..., place] - before - 1
@@ -69,7 +69,7 @@ class Signed:
         return bits.sum(axis=-1), self.itemsets(literals.shape[-1]).rank(flipped >> 1)
 
     def table(self, size: int) -> np.ndarray:
-        """float64 (2^size, itemsets, columns)."""
+        """Return float64 (2^size, itemsets, columns)."""
         if size not in self._tables:
             smaller, sets = self.table(size - 1), self.itemsets(size)
             found = np.empty((2**size, len(sets.items), self.sums.shape[1]))
@@ -92,7 +92,7 @@ class Signed:
                 out[begin[at] : begin[at + 1]] = deadline.product(self.X[rows, after:], self.sums[rows], float)
 
     def rows(self, splits) -> np.ndarray:
-        """The rows that have a 1 (of the flipped columns) at all these splits."""
+        """Return the rows that have a 1 (of the flipped columns) at all these splits."""
         held = np.ones(len(self.X), bool)
         for split in splits:
             held &= self.columns[:, split]

@@ -66,7 +66,7 @@ class Derivations:
         self._room = np.inf if room is None else room / 2
 
     def get(self, state, i: int) -> DerivedTree | None:
-        """The i-th best tree at a state, None if there are not so many."""
+        """Return the i-th best tree at a state, None if there are not so many."""
         if state not in self._open:
             self._open[state] = self._opened(state)
         here = self._open[state]

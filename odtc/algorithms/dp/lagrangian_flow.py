@@ -133,7 +133,7 @@ def _prices(flow: Flow, weight: np.ndarray) -> list[np.ndarray]:
 
 
 def cheapest_tree(flow: Flow, weight: np.ndarray, values: list[np.ndarray]) -> Incumbent:
-    """A tree of the least weighted vector."""
+    """Return a tree of the least weighted vector."""
 
     def grow(j, state):
         step = flow.steps[j]
@@ -159,8 +159,8 @@ def cheapest_tree(flow: Flow, weight: np.ndarray, values: list[np.ndarray]) -> I
 
 
 def drop_dominated_columns(flow: Flow, multipliers: np.ndarray, most: float) -> Flow:
-    """The flow without the columns of which these multipliers prove that only trees have them that cost more than
-    `most` or break the bounds."""
+    """Return the flow without the columns of which these multipliers prove that only trees have them that cost more
+    than `most` or break the bounds."""
     weight = flow.weight(multipliers)
     values = inside_costs(flow, weight)
     limit = most + float(multipliers @ flow.budgets.sides[1]) + flow.near(weight)

@@ -43,7 +43,7 @@ class Layer:
         return np.searchsorted(self.state, np.arange(self.n_states + 1))
 
     def worth(self, cost: np.ndarray, below: np.ndarray | None, arcs: slice = slice(None)) -> np.ndarray:
-        """float64 (arcs,): the least cost of a tree that begins with each arc, by those at the states below."""
+        """Return float64 (arcs,): the least cost of a tree that begins with each arc, by those at the states below."""
         if below is None or not len(below):
             return cost[arcs]
         padded, sides = np.append(below, 0.0), self.below[arcs]  # -1 is a side whose cost is the arc's
@@ -61,7 +61,7 @@ Layers = Sequence[Layer]
 
 
 def segment_minimum(values: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """The least of each run values[first[s]:first[s+1]]; infinity if the run is empty."""
+    """Return the least of each run values[first[s]:first[s+1]]; infinity if the run is empty."""
     out = np.full(len(first) - 1, np.inf)
     filled = first[1:] > first[:-1]
     if filled.any():

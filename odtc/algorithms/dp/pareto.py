@@ -50,7 +50,7 @@ class Budgets:
         return np.concatenate([eye[high], -eye[low]]), np.concatenate([self.upper[high], -self.lower[low]])
 
     def kept(self, vectors: np.ndarray) -> np.ndarray:
-        """bool (…): whether these totals (…, 1 + r) keep all bounds."""
+        """Return bool (…): whether these totals (…, 1 + r) keep all bounds."""
         use = vectors[..., 1:]
         return ((use <= self.upper + self.slack) & (use >= self.lower - self.slack)).all(axis=-1)
 
@@ -74,14 +74,14 @@ class Points:
         return self.state.nbytes + self.vector.nbytes + self.code.nbytes
 
     def first(self, n_states: int) -> np.ndarray:
-        """int64 (states + 1,): where the points of each state begin."""
+        """Return int64 (states + 1,): where the points of each state begin."""
         return np.searchsorted(self.state, np.arange(n_states + 1))
 
     def picked(self, keep: np.ndarray) -> "Points":
         return Points(self.state[keep], self.vector[keep], self.code[keep])
 
     def raised(self, height: int) -> "Points":
-        """The same labels (points of height 0) as points of this height."""
+        """Return the same labels (points of height 0) as points of this height."""
         return Points(self.state, self.vector, np.repeat(self.code, 2 ** (height + 1) - 1, axis=1))
 
     @classmethod
@@ -99,7 +99,7 @@ def label_vectors(sums: np.ndarray, n_classes: int, r: int) -> np.ndarray:
 
 
 def drop_dominated(points: Points, both: np.ndarray, unit: np.ndarray) -> Points:
-    """The points without those that another of the same state dominates, or equals."""
+    """Return the points without those that another of the same state dominates, or equals."""
     key = np.rint(points.vector / unit).astype(np.int64)
     group, rest = [points.state.astype(np.int64), *key[:, both].T], list(key[:, ~both].T)
     order = np.lexsort((*rest[::-1], *group[::-1]))

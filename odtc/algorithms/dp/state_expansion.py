@@ -62,7 +62,7 @@ def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, e
 
 
 def build_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, tail: int = 0) -> Graph:
-    """The Graph of all trees of this depth, whose last `tail` levels above the leaves are folded: its
+    """Return the Graph of all trees of this depth, whose last `tail` levels above the leaves are folded: its
     last arcs cost the best subtrees of that height, so that it has depth - tail levels. Subtrees are
     folded only if a leaf may have any rows: the tables of pairs do not count them."""
     if tail == 0:
@@ -73,7 +73,7 @@ def build_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, t
 
 
 def build_valued_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = True) -> Graph:
-    """The Graph of all trees of this depth down to the states with two levels left, whose `values` are
+    """Return the Graph of all trees of this depth down to the states with two levels left, whose `values` are
     known; these may have no arcs. If leaves must have more than one row, down to the leaves."""
     if rows.least > 1:
         return generate(rows, depth, price, fold)
@@ -86,7 +86,7 @@ def build_valued_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = 
 
 
 def _two_level_costs(graph: Graph) -> np.ndarray:
-    """float64 (states,): the cost of the best tree of two levels at each state of the last level."""
+    """Return float64 (states,): the cost of the best tree of two levels at each state of the last level."""
     rows, (above, last) = graph.rows, graph.levels[-2:]
     stop, costs = last.stop.copy(), SideCosts(rows, graph.price) if last.n_states > FEW_STATES else None
     if costs is None or not costs.fits:
@@ -129,7 +129,7 @@ def _expect_stumps(rows: Rows, level: Level, states: np.ndarray) -> None:
 
 
 def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
-    """The arcs of a level, and the states that they lead to; at the `last` level both sides stop."""
+    """Return the arcs of a level, and the states that they lead to; at the `last` level both sides stop."""
     K = rows.loss.shape[1]
     opened = np.flatnonzero(now["stop"] > now["floor"] + rows.near) if fold else np.arange(len(now["stop"]))
     _expect_arcs(rows, now, opened)
@@ -179,7 +179,7 @@ def child_sets(rows: Rows, level: Level):
 
 
 def state_sums(rows: Rows, level: Level) -> np.ndarray:
-    """float64 (states, columns): the sums of Rows.sums over the rows of each state."""
+    """Return float64 (states, columns): the sums of Rows.sums over the rows of each state."""
     size = level.path.shape[1]
     if table_fits(rows.X.shape[1], size, 8 * rows.sums.shape[1]):
         return rows.signed.table(size)[rows.signed.number(level.path)]
@@ -207,7 +207,7 @@ def _expect_arcs(rows: Rows, now: dict, opened: np.ndarray) -> None:
 
 
 def _sides(rows: Rows, now: dict, opened: np.ndarray):
-    """(states, s, f, sums): for pieces of the states, the arcs as places in them and splits, and the sums
+    """Yield (states, s, f, sums): for pieces of the states, the arcs as places in them and splits, and the sums
     (arcs, sides, columns) of Rows.sums on either side; only arcs with enough rows on both sides."""
     (n, F), K, size = rows.X.shape, rows.loss.shape[1], now["path"].shape[1] + 1
     width = rows.sums.shape[1]
@@ -240,14 +240,14 @@ def _sides(rows: Rows, now: dict, opened: np.ndarray):
 
 
 def _hash(limbs: np.ndarray) -> np.ndarray:
-    """uint64: sums of random limbs (…, LIMBS) mixed into one number; equal sets have equal ones."""
+    """Return uint64: sums of random limbs (…, LIMBS) mixed into one number; equal sets have equal ones."""
     odd = np.random.default_rng(1990).integers(0, 1 << 63, LIMBS, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     mixed = (limbs.astype(np.uint64) * odd).sum(axis=-1, dtype=np.uint64)
     return mixed ^ (mixed >> np.uint64(29))
 
 
 def stump_costs(rows: Rows, members: np.ndarray, price: float) -> np.ndarray:
-    """float64 (splits,): the cost of the best split, or none, on either side of each split f, of some rows.
+    """Return float64 (splits,): the cost of the best split, or none, on either side of each split f, of some rows.
 
     The losses of the rows on the four sides of all pairs of splits come from one product Xᵀ diag(loss_k) X
     per class, some splits f at a time. Of two classes only the difference d of their losses matters, as min(a, b) =
@@ -278,9 +278,9 @@ def stump_costs(rows: Rows, members: np.ndarray, price: float) -> np.ndarray:
 
 
 def _saved(table: np.ndarray, own: np.ndarray, price: float) -> np.ndarray:
-    """float64 (splits,): how much the best split, or none, saves of the sum of both losses, on one side of each first
-    split, of two classes; `table` (splits, splits) is d of the rows with a 1 at a second split, too, `own` of all rows
-    there.
+    """Return float64 (splits,): how much the best split, or none, saves of the sum of both losses, on one side of each
+    first split, of two classes; `table` (splits, splits) is d of the rows with a 1 at a second split, too, `own` of all
+    rows there.
 
     |x| + |own - x| = max(|own|, |2 x - own|), so the extremes of x suffice.
     """

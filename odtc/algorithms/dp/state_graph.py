@@ -67,11 +67,11 @@ class Rows:
         return cls(X[first], total, np.bincount(kind, count, len(first)), max(1, least), others)
 
     def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
-        """float64 (…,): what leaves cost whose rows have these sums of losses, float64 (…, classes)."""
+        """Return float64 (…,): what leaves cost whose rows have these sums of losses, float64 (…, classes)."""
         return sums.min(axis=-1)
 
     def leaf_labels(self, sums: np.ndarray) -> np.ndarray:
-        """int (…,): the labels that cost this."""
+        """Return int (…,): the labels that cost this."""
         return sums.argmin(axis=-1)
 
     @cached_property
@@ -155,7 +155,7 @@ def line_rows(table) -> type[LineRows]:
 
 
 def moment_rows(law: int) -> type[MomentRows]:
-    """The rows of a law."""
+    """Return the rows of a law."""
     return {one.LAW: one for one in (SquareRows, LikelihoodRows)}[law]
 
 
@@ -178,7 +178,7 @@ class Level(Layer):
     cost: np.ndarray  # float64 (arcs,)
 
     def members(self, state: int, n_rows: int) -> np.ndarray:
-        """The rows of a state, as indices."""
+        """Return the rows of a state, as indices."""
         return np.flatnonzero(np.unpackbits(self.cover[state], count=n_rows))
 
 
@@ -201,7 +201,7 @@ class Graph:
         return tuple(inside_costs(self.levels, stops, [level.cost for level in self.levels]))
 
     def best(self, j: int, state: int, arcs: slice) -> int | None:
-        """The first of the arcs of a state that begins a best tree, None if the best is to stop."""
+        """Return the first of the arcs of a state that begins a best tree, None if the best is to stop."""
         level = self.levels[j]
         if level.stop[state] <= self.values[j][state]:
             return None

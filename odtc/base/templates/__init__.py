@@ -32,7 +32,7 @@ PYTHON_FAULTS = (
 
 
 def render(name: str, /, templates: str | Path | None = None, **facts: object) -> str:
-    """The template of this name (`command/highs.jinja`) filled with facts.
+    """Return the template of this name (`command/highs.jinja`) filled with facts.
 
     Raises ChoiceError for an unknown template, OutputError for one that fails.
     """
@@ -52,7 +52,7 @@ def render(name: str, /, templates: str | Path | None = None, **facts: object) -
 
 
 def render_line(text: str, **facts: object) -> str:
-    """A template of one line, as in a solver's description; raises OutputError."""
+    """Return a template of one line, as in a solver's description; raises OutputError."""
     import jinja2
 
     try:
@@ -78,7 +78,7 @@ def template_folders(templates: str | Path | None) -> tuple[Path, ...]:
 
 
 def brought_folders() -> tuple[Path, ...]:
-    """The folders of templates that plug-ins bring.
+    """Return the folders of templates that plug-ins bring.
 
     A folder that ODTC_PLUGINS names may hold `tree/`, `check/` or `command/`, or a folder `templates` that does; so may
     the folder of a plug-in file. A package names its folder by an entry point of the group "odtc.templates", whose
@@ -101,7 +101,8 @@ def _has_any(folder: Path) -> bool:
 
 @lru_cache
 def _packaged(path: tuple[str, ...]) -> tuple[Path, ...]:
-    """The folders of installed packages on this path; looked for once, which takes some hundredths of a second."""
+    """Return the folders of installed packages on this path; looked for once, which takes some hundredths of a
+    second."""
     from importlib.util import find_spec
 
     found = []

@@ -77,7 +77,7 @@ class Store:
             ) from None
 
     def get(self, key: str) -> dict | None:
-        """The result of a finished task, None if it has not ended."""
+        """Return the result of a finished task, None if it has not ended."""
         try:
             found = json.loads(system.read_file(self.folder / f"{key}.json"))
         except (OSError, ValueError, RecursionError):
@@ -117,7 +117,7 @@ class Store:
 
 
 def seal_of(key: str, result: dict) -> str:
-    """The SHA-256 of a result and the key of its task."""
+    """Return the SHA-256 of a result and the key of its task."""
     return hashlib.sha256(json.dumps([key, result], sort_keys=True).encode()).hexdigest()
 
 
@@ -173,7 +173,8 @@ def bundles(tasks: Sequence[Task], least: int) -> list[list[int]]:
 
 
 def part(tasks: Sequence[Task], which: int, parts: int) -> list[Task]:
-    """The tasks of one of some parts: those that help each other are in one part, if there are enough of them."""
+    """Return the tasks of one of some parts: those that help each other are in one part, if there are enough of
+    them."""
     return [tasks[place] for bundle in bundles(tasks, parts)[which::parts] for place in bundle]
 
 

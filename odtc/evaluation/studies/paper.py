@@ -151,7 +151,7 @@ class Cell:
     sha256: str
 
     def fit(self, point: dict[str, float], part: str) -> PaperFit:
-        """The fit of a point of the grid on a part of the rows."""
+        """Return the fit of a point of the grid on a part of the rows."""
         given = {key: f"{value:g}" for key, value in self.line.given.items()}
         params = {key: value.format(**given) for key, value in self.method.params.items()}
         params |= {key: repr(value) for key, value in point.items() if key != "lambda"}
@@ -172,7 +172,7 @@ class Cell:
         return [[self.fit(point, f"fold {k}/{many}") for k in range(many)] for point in points]
 
     def last(self, found: dict[str, dict]) -> PaperFit | None:
-        """The fit of the best point; None until all fits by which it is chosen are among those found."""
+        """Return the fit of the best point; None until all fits by which it is chosen are among those found."""
         place, choosing = 0, self.choosing
         if choosing:
             results = [[found.get(fit.key) for fit in fits] for fits in choosing]
@@ -247,7 +247,7 @@ def _each_once(fits: Iterable[PaperFit]) -> list[PaperFit]:
 
 
 def stored(cells: Sequence[Cell], store: Store) -> dict[str, dict]:
-    """The finished results of cells by the key of their fit."""
+    """Return the finished results of cells by the key of their fit."""
     found: dict[str, dict] = {}
     for fits in stages(cells, found):
         found |= {fit.key: result for fit in fits if (result := kept(fit, store)) is not None}

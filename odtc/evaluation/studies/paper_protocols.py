@@ -142,7 +142,7 @@ class Protocol:
         return [known[name] for name in names]
 
     def chosen_lines(self, names: Sequence[str]) -> list[Line]:
-        """The lines of these data sets, each NAME or NAME@DEPTH, by default all. Raises ChoiceError."""
+        """Return the lines of these data sets, each NAME or NAME@DEPTH, by default all. Raises ChoiceError."""
         if not names:
             return list(self.lines)
         _expect(names, [word for line in self.lines for word in (line.data, line.name)], "--rows")
@@ -168,17 +168,17 @@ def _described() -> dict[str, Any]:
 
 
 def names() -> list[str]:
-    """The names of all protocols, in the order of the file."""
+    """Return the names of all protocols, in the order of the file."""
     return list(_described()["studies"])
 
 
 def data_files() -> dict[str, DataFile]:
-    """All data sets of the papers by name."""
+    """Return all data sets of the papers by name."""
     return {name: DataFile(name, **facts) for name, facts in _described()["data"].items()}
 
 
 def protocol(name: str) -> Protocol:
-    """The protocol of this name. Raises ChoiceError for an unknown one."""
+    """Return the protocol of this name. Raises ChoiceError for an unknown one."""
     if name not in names():
         raise ChoiceError(f"expected one of {', '.join(names())}, got {name!r}{did_you_mean(name, names())}")
     facts = _facts(name)

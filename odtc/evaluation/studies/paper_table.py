@@ -104,7 +104,7 @@ def facts_of(protocol: Protocol, cells: Sequence[Cell], found: dict[str, dict]) 
 
 
 def render(protocol: Protocol, cells: Sequence[Cell], found: dict[str, dict], path: Path | None) -> str:
-    """The table in the format of the file's name, Markdown without one. Raises ChoiceError for another name."""
+    """Return the table in the format of the file's name, Markdown without one. Raises ChoiceError for another name."""
     suffix = ".md" if path is None else path.suffix.lower()
     if suffix not in (".md", ".csv"):
         raise ChoiceError(f"-o: expected a table that ends in .md or .csv, got {str(path)!r}")

@@ -79,7 +79,7 @@ class BestTask:
         return key_of(asdict(self))
 
     def run(self) -> dict:
-        """The files, by their paths; or `error`, why odtc refuses the fit."""
+        """Return the files, by their paths; or `error`, why odtc refuses the fit."""
         dataset = self.rows.read(self.spec.reading)
         sink = FileSink(lambda problem: self.stem, log=False)
         try:

@@ -48,7 +48,7 @@ def renamed(model: Model) -> Model:
 
 
 def fixed_names(count: int, letter: str) -> np.ndarray:
-    """uint8 of shape (count, 8)."""
+    """Return uint8 of shape (count, 8)."""
     seven_digits = Block("", (Axis("place", MOST),), 0)
     table = seven_digits.name_table(0, count)
     table[:, 0] = ord(letter)

@@ -55,7 +55,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """The first solution of a file of several. Raises SolutionError for XML that is cut off, and for a
+    """Return the first solution of a file of several. Raises SolutionError for XML that is cut off, and for a
     DOCTYPE, which no solver writes: the entities in it can be made to fill any memory."""
     header: list[str] = []
     names: list[str] = []

@@ -58,7 +58,7 @@ def write(model: Model, x: np.ndarray, stream: ByteStream, termination: Terminat
 
 
 def _closed(costs: np.ndarray) -> np.ndarray:
-    """The table of costs, each followed by its bracket before the blanks."""
+    """Return the table of costs, each followed by its bracket before the blanks."""
     wide = np.concatenate([costs, np.full((len(costs), 1), ord(" "), np.uint8)], axis=1)
     wide[np.arange(len(wide)), (costs != ord(" ")).sum(axis=1)] = ord(")")
     return wide

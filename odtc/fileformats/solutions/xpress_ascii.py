@@ -61,7 +61,7 @@ def damaged_file() -> SolutionError:
 
 
 def _trimmed(buffer: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> Words:
-    """The words without the blanks on either side."""
+    """Return the words without the blanks on either side."""
     starts, ends = starts.copy(), ends.copy()
     while (front := (starts < ends) & (buffer[starts] == BLANK)).any():
         starts += front

@@ -32,7 +32,7 @@ STARTED = re.compile(
 
 
 def bundled() -> Program:
-    """The program inside highsbox, which needs its own libraries."""
+    """Return the program inside highsbox, which needs its own libraries."""
     folder = Path(importlib.util.find_spec(PACKAGE).origin).parent / "highs_dist"
     return Program(
         (str(folder / "bin" / "highs"),), COMMAND, f"package {PACKAGE}", {"LD_LIBRARY_PATH": str(folder / "lib")}

@@ -99,7 +99,7 @@ def run_with_cuts(model: Any, options: Options, start: np.ndarray | None, calls:
 
 
 def _handler(columns: list[Any], calls: CutCalls) -> Any:
-    """A pyscipopt.Conshdlr that separates, enforces and checks cuts."""
+    """Return a pyscipopt.Conshdlr that separates, enforces and checks cuts."""
     from pyscipopt import SCIP_RESULT, Conshdlr
 
     class Handler(Conshdlr):
