@@ -34,6 +34,12 @@ class Scales:
     def n(self) -> int:
         return len(self.size)
 
+    @cached_property
+    def dense(self) -> bool:
+        """Return whether every scale has a row of each rank: no two of its cuts separate the rows alike."""
+        each = zip(self.rank.T, self.size.tolist())
+        return all(len(ones := np.bincount(rank)) == size + 1 and bool(ones.all()) for rank, size in each)
+
     def split(self, scale, place) -> np.ndarray:
         """Return the split that is this cut of this scale; arrays broadcast."""
         at = (np.cumsum(self.size) - self.size)[scale] + place

@@ -76,6 +76,7 @@ class RankedSplits:
             least,
             keep,
             columns_asked(encoded, self.scales) if apart else None,
+            among is not None and self.scales.dense,
         )
         self.ranked = ranked if among is None else replace(ranked, columns=among[ranked.columns])
 

@@ -23,6 +23,7 @@ from odtc.formulations.dpflow.floors.raised_prices import BoundByRaisedPrices
 from odtc.problem.constraints import search_terms
 from odtc.problem.constraints.constraint import broken
 from odtc.workflow import pipeline
+from odtc.workflow.searching import searched
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 4))
@@ -262,6 +263,55 @@ def test_raised_prices_bound_what_no_tree_is_below_and_end_at_the_best_multiplie
     if rising.tree is not None:
         assert not broken(problem, rising.tree)
         assert problem.module.objective(problem, rising.tree) >= exact.bound
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_searches_of_each_subset_of_columns_end_in_the_proof_of_depth_three(seed, monkeypatch):
+    """Over all thresholds: as good a tree as the exact search has, or the proof that there is none."""
+    rng = np.random.default_rng(seed)
+    y = np.append(np.arange(2), rng.integers(0, 2, 58)).astype(np.int32)
+    columns = tuple(Feature(name, "numeric") for name in "abcd")
+    X = rng.integers(0, (2, 4, 7, 9), (60, 4)).astype(float)
+    data = Dataset("few", X, y, columns, ("no", "yes"), rng.integers(1, 3, 60).astype(float))
+    texts = [f"recall[yes] >= {rng.uniform(0.5, 1.0):.2f}", f"precision[yes] >= {rng.uniform(0.5, 0.8):.2f}"]
+    asked = [*texts[: 1 + seed % 2], f"features <= {2 + seed % 2}", f"leaf_rows >= {rng.integers(1, 9)}"]
+    asked += ["branch_nodes <= 5"] * (seed % 4 == 1) + ["recall[no] >= 0.99", "recall[yes] >= 0.99"] * (seed == 11)
+    posing = {"constraints": tuple(asked), "fitting": True}
+    given = pipeline.pose(data, "dpflow", 3, **posing)
+    arrays = given.derived(constrained.Posed).problem.arrays
+    exact = ConstrainedSearch(arrays).run()
+    assert exact.proved and exact.infeasible == (seed == 11)
+    monkeypatch.setattr(all_thresholds, "MANY", 5)
+    monkeypatch.setattr(all_thresholds, "LONG", 17)  # so many thresholds that a sweep over all columns takes long
+    monkeypatch.setattr(engines, "FEW_TESTS", 10)
+    monkeypatch.setattr(constrained, "needs_floor", lambda problem: True)
+    problem = pipeline.pose(data, "dpflow", 3, **posing)
+    assert constrained.by_subsets(problem)
+    heap, floor = constrained.floor_of(problem, None)
+    unit = problem.derived(constrained.Posed).problem.unit
+    if exact.infeasible:
+        assert heap is None and floor > unit * arrays.most_cost
+    else:
+        assert floor == unit * exact.cost == constrained.paid_by(problem, heap) and not broken(problem, heap)
+    found = problem.module.search(problem, None, lambda *told: None)
+    assert found.proved and found.infeasible == exact.infeasible
+    assert exact.infeasible or found.bound == constrained.paid_by(problem, found.heap) == unit * exact.cost
+
+
+def test_a_proof_by_searches_of_each_subset_of_columns_has_a_certificate(monkeypatch):
+    monkeypatch.setattr(all_thresholds, "LONG", 300)
+    monkeypatch.setattr(constrained, "needs_floor", lambda problem: True)
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 3))
+    y = ((X[:, 0] > 0.2) ^ (X[:, 1] > 0.6) ^ (rng.random(120) < 0.2)).astype(np.int32)
+    columns = tuple(Feature(name, "numeric") for name in "abc")
+    data = Dataset("many", X, y, columns, ("no", "yes"), np.ones(120))
+    asked = ("recall[yes] >= 0.9", "features <= 2", "leaf_rows >= 5")
+    problem = pipeline.pose(data, "dpflow", 3, constraints=asked, fitting=True)
+    assert constrained.by_subsets(problem)
+    done = searched(problem)
+    assert problem.derived(constrained.Posed).search.settled_elsewhere is not None
+    assert done.solution.termination == "optimal" and done.certified is True
 
 
 def test_a_limit_leaves_a_bound_and_words_of_what_would_end_it(monkeypatch):

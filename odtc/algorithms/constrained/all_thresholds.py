@@ -90,6 +90,7 @@ class CoarseSearch:
         self._tick, self._progress = (lambda: False), (lambda bound, cost: None)
         self.upper, self.best, self.bound = problem.most_cost + 1, None, 0
         self.floor, self.begun = 0, False  # as for ConstrainedSearch
+        self.settled_elsewhere: Settled | None = None  # the multipliers of searches that have proved the floor
         self.whole: ConstrainedSearch | None = None  # the search over all splits, if there was one
         # The splits of each scale, the one with the most ones first; a row has outcome 1 for the first `code` of them.
         self.ones = ones = ones_of(problem.X)
@@ -107,6 +108,10 @@ class CoarseSearch:
             return False
         self._take(split, label, cost)
         return True
+
+    def want_below(self, cost: int) -> None:
+        """Search only for trees that cost less, as for ConstrainedSearch."""
+        self.upper = min(self.upper, cost)
 
     def run(self) -> Found:
         """Search to the end, or until the time is over."""
@@ -133,7 +138,7 @@ class CoarseSearch:
 
     def settled(self) -> Settled | None:
         """Return the multipliers of a search that has ended; None if it has none for all cases."""
-        return None if self.whole is None else self.whole.settled()
+        return self.settled_elsewhere if self.whole is None else self.whole.settled()
 
     # Parts.
 
@@ -388,7 +393,7 @@ class ThresholdSearch(CoarseSearch):
                 part = only(self.problem, splits, roots)
                 search = ConstrainedSearch(part, self._tick)
                 search.upper = min(search.upper, self.upper)
-                if self.best is None:
+                if self.upper > self.problem.most_cost:  # no tree is known
                     found = search.run()
                 else:
                     search.swept = self._swept(search, splits)

@@ -153,6 +153,7 @@ def rank_rows(
     least: int = 1,
     keep: bool = False,
     apart: Sequence | None = None,
+    dense: bool = False,
 ) -> RankedRows:
     """The data of a search: columns without copies, rows of equal ranks as one, losses as whole numbers.
 
@@ -166,6 +167,7 @@ def rank_rows(
     keep : bool, whether rows stay that cost the same whatever they are predicted, which count as rows that a split
         separates
     apart : sequence (columns,), what each column is of: copies of another one's stay; None for all of the same
+    dense : bool, whether the ranks are known to be dense, of two or more in each column; copies of columns then stay
 
     Returns
     -------
@@ -177,8 +179,9 @@ def rank_rows(
         Between two parts of much work, if the deadline has passed.
     """
     count = np.ones(len(rank), np.int64) if count is None else count
-    columns, alias, dense = _distinct_columns(rank, apart)
-    kind, first = merge_rows(dense)
+    every = np.arange(rank.shape[1])
+    columns, alias, ranks = (every, every, rank) if dense else _distinct_columns(rank, apart)
+    kind, first = merge_rows(ranks)
     loss = _summed(kind, np.asarray(loss, float), len(first))
     rows = np.bincount(kind, count, len(first)).astype(np.int64)
     floor = float(loss.min(axis=1).sum())
@@ -186,7 +189,7 @@ def rank_rows(
     _look(loss.size)
     whole, price, unit = _in_units(loss, price)
     _look(loss.size)
-    dense = dense[first]
+    ranks = ranks[first]
     if loss.shape[1] == 2 and least <= 1:
         gain = whole[:, 0] - whole[:, 1]
         kept = np.arange(len(gain)) if keep else np.flatnonzero(gain)
@@ -197,7 +200,7 @@ def rank_rows(
         stride = loss.shape[1]
     whole_type = _whole_type(most, price)
     _look(len(entry))
-    ranks = np.ascontiguousarray(dense[entry], np.uint32)
+    ranks = np.ascontiguousarray(ranks[entry], np.uint32)
     binary = ranks.max(initial=0) <= 1
     return RankedRows(
         ranks,

@@ -53,6 +53,7 @@ PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discre
 # Of the time that is left, and seconds, for a search without the sums; the second part if it soon ends.
 FREE, FREE_MOST = (0.4, 0.6), 60.0
 ALONE = 0.7  # of the time that is left, if there is no other bound
+TO_THE_END = 0.95  # the same, if what gives the bound also ends in the proof
 # Its searches, in words (`engine`).
 _BY_SUMS = "a search over all cuts for leaves that predict numbers"
 _MEDIANS = "a search over sorted rows for leaves that predict medians"
@@ -294,7 +295,9 @@ def _search_constrained(problem: Problem, start: HeapTree | None, progress, floo
     with deadline.cut_short():
         if constrained.needs_floor(problem):
             part, most = FREE[problem.topology.depth <= constrained.SOON], FREE_MOST
-            if deadline.seconds_left() is not None and not constrained.tells_bounds(problem):
+            if problem.topology.depth <= constrained.DEEP and constrained.by_subsets(problem):
+                part, most = TO_THE_END, np.inf
+            elif deadline.seconds_left() is not None and not constrained.tells_bounds(problem):
                 part, most = ALONE, np.inf
             with deadline.within(deadline.time_share(most, part)):
                 paid = np.inf if start is None else constrained.paid_by(problem, start)

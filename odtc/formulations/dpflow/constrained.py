@@ -52,6 +52,8 @@ SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
 MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
 MOST_TIMED = 2e9  # the same if there is a limit of time, at which a bound has to be there
 SUMS_A_SECOND = 2e8  # of one pass
+A_LOOK = 2e-6  # seconds of a search of depth DEEP over one subset of columns, for each row
+LOOKS = 0.5  # of the time that is left: looks at all subsets take at most so much, or there is no look at each
 AT_ONCE = 0.2  # of the time that is left: a pass over all cases in less gives a better bound than a search without them
 SEARCH_FRACTION = 0.3  # of the time that is left, for a search that may end before a bound without the constraints does
 SEARCHED = 0.6  # of a time limit, for the search of a certificate; the rest is for a bound if that does not end
@@ -170,6 +172,23 @@ def tells_bounds(problem: Problem) -> bool:
     return not by_some_splits(problem)
 
 
+def by_subsets(problem: Problem) -> bool:
+    """Return whether trees and bounds come from searches of each subset of the columns that a tree may use: of depth
+    DEEP if a sweep over all of them takes longer, and deeper within a limit if the table is not large."""
+    arrays, left = problem.derived(Posed).problem.arrays, deadline.seconds_left()
+    engine = problem.derived(Posed).search
+    if len(arrays.subsets) == 1 or arrays.depth < DEEP:
+        return False
+    if arrays.depth > DEEP:
+        return left is not None and not _is_large(problem)
+    looks = A_LOOK * len(arrays.X) * len(arrays.subsets)
+    return isinstance(engine, CoarseSearch) and engine.long and (left is None or looks <= LOOKS * left)
+
+
+def _is_large(problem: Problem) -> bool:
+    return problem.encoded.n_rows * len(problem.encoded.features) > threshold_search.LARGE
+
+
 def needs_floor(problem: Problem) -> bool:
     """Return whether the search is so long that a bound by a search without the constraints is worth a part of its
     time."""
@@ -232,7 +251,8 @@ def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np
         multipliers = found.multipliers
         if found.tree is not None:
             start = cheaper(problem, posed.tree(*found.tree), start)
-    if left is not None and posed.arrays.depth > SOON:  # otherwise a search with prices finds its tree as soon
+    # Otherwise a search with prices finds its tree as soon.
+    if left is not None and depth > SOON and (depth > DEEP or not by_subsets(problem)):
         with deadline.within(deadline.time_share(np.inf, PRICED)):
             start = cheaper(problem, priced_tree(posed, multipliers, least_rows(problem)), start)
     return start, multipliers
@@ -285,13 +305,13 @@ def floor_of(
     2, and lower before, because the allowed sums are subtracted. With a time limit, few cuts of each column give a
     bound at these prices sooner; from depth 4 on these cuts prove next to nothing, so a search with lower prices gives
     one, over tables that are not large. Over few splits, or over each subset of the columns that a tree may use, such
-    searches end, and others follow at the most promising prices. `tell` is called with bounds as they rise; `upper` is
-    the objective of a tree that is `known`.
+    searches end, and others follow at the most promising prices; up to depth DEEP the subsets that these leave are
+    searched under the constraints, so that the bound rises to the proof. `tell` is called with bounds as they rise;
+    `upper` is the objective of a tree that is `known`.
     """
     posed = problem.derived(Posed).problem
-    large = problem.encoded.n_rows * len(problem.encoded.features) > threshold_search.LARGE
-    by_subsets = posed.arrays.depth > DEEP and len(posed.arrays.subsets) > 1 and not large
-    if (few_and_deep(problem) or by_subsets) and deadline.seconds_left() is not None:
+    timed = deadline.seconds_left() is not None
+    if (few_and_deep(problem) and timed) or by_subsets(problem):
         none = np.zeros(posed.arrays.n_constraints)
         rising = BoundByRaisedPrices(posed, none if multipliers is None else multipliers, known)
         problem.derived(Posed).at_prices = rising
@@ -300,8 +320,8 @@ def floor_of(
     priced = multipliers is not None and multipliers.any()
     if priced and posed.arrays.depth <= SOON:
         return priced_bound(posed, multipliers)
-    heap, at_prices = None, 0.0
-    if multipliers is not None and (priced or large) and deadline.seconds_left() is not None and posed.arrays.depth > 2:
+    heap, at_prices, large = None, 0.0, _is_large(problem)
+    if multipliers is not None and (priced or large) and timed and posed.arrays.depth > 2:
         with deadline.within(deadline.time_share(np.inf, AT_PRICES)):
             if large or posed.arrays.depth <= DEEP:
                 raising: BoundByBins | BoundBySearch = BoundByBins(posed, multipliers)
@@ -346,11 +366,11 @@ def raised(problem: Problem, found: Searched, tell: Callable[[float], None] = la
     if found.proved or found.infeasible or found.interrupted or deadline.seconds_left() is None or deadline.is_over():
         return found
     if priced is not None and priced.floor >= found.bound and found.heap is not None:
-        paid = paid_by(problem, found.heap)
-        bound = priced.run(tell, paid)
-        if bound >= paid:  # then the search proves it itself, with its certificate
-            return search(problem, found.heap, floor=bound)
-        return replace(found, bound=max(found.bound, bound), interrupted=deadline.is_interrupted())
+        bound = priced.run(tell, paid_by(problem, found.heap))
+        heap = cheaper(problem, priced.tree, found.heap)
+        if bound >= paid_by(problem, heap):  # then the search proves it itself, with its certificate
+            return search(problem, heap, floor=bound)
+        return replace(found, heap=heap, bound=max(found.bound, bound), interrupted=deadline.is_interrupted())
     if searching is None:
         return found
     free = searching.run_for_bound(lambda bound, *_: tell(bound))
@@ -394,10 +414,15 @@ def search(
     if start is not None and (heaps := posed.heaps(start)) is not None:
         engine.begun = (engine.start(*heaps) and inherited) or engine.begun  # a neighbour's tree is a better start
     at_least = engine.floor = ceil(floor / posed.unit - 1e-6)
-    interrupted = deadline.is_interrupted()
+    interrupted, prices = deadline.is_interrupted(), problem.derived(Posed).at_prices
+    settled = isinstance(engine, CoarseSearch) and isinstance(prices, BoundByRaisedPrices) and prices.settles(floor)
+    settled = settled and at_least >= engine.upper and (engine.problem.depth <= DEEP or not engine.exactly)
     try:
-        _begin(posed, [*shallower, engine], end, lambda cost: told(at_least, cost), before)
-        found = engine.run()
+        if settled:
+            engine.settled_elsewhere = prices.settled()
+        else:
+            _begin(posed, [*shallower, engine], end, lambda cost: told(at_least, cost), before)
+        found = engine.found if settled else engine.run()
     except (KeyboardInterrupt, TimeLimitReached) as end_of_search:
         interrupted = interrupted or isinstance(end_of_search, KeyboardInterrupt)
         for one in shallower:

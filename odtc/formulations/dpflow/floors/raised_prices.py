@@ -10,7 +10,8 @@ because it is there before each of many subsets was looked at.
 A search that has ended below that gives the cheapest tree at its multipliers. The cost and the uses of this tree give a
 cut (odtc.algorithms.constrained.multipliers), and the next search is at the multipliers that maximise the minimum of
 all cuts of the subset. So the bound rises to the best one that multipliers can prove, over all trees of the depth. The
-trees on the way, with labels chosen again, are good ones.
+trees on the way, with labels chosen again, are good ones. Where no multipliers promise more, one of several subsets is
+searched under the constraints themselves (odtc.algorithms.constrained.engines), which is soon done over few columns.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,17 @@ from heapq import heapify, heapreplace
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import cost_of, fixed_point, uses_of
+from odtc.algorithms.constrained.all_thresholds import only
+from odtc.algorithms.constrained.constrained_problem import (
+    TooLarge,
+    cost_of,
+    fixed_point,
+    in_fixed_point,
+    named,
+    uses_of,
+)
+from odtc.algorithms.constrained.constrained_search import Settled
+from odtc.algorithms.constrained.engines import DEEP, Engine, engine_of
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.base import deadline
 from odtc.data.threshold_scales import Scales
@@ -28,9 +39,10 @@ from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
 LEAST = 1e-6  # of the bound: the additional bound that other multipliers have to promise
-PARTS = 0.5, 0.8, 0.9, 1.0  # of the cost of the known tree, to which the bounds of many subsets rise in turn
+# Of the cost of the known tree, to which the bounds of many subsets rise in turn; up to DEEP they rise to it at once.
+PARTS = 0.5, 0.8, 0.9, 1.0
 GROWS = 2.0  # times the bound of a subset is its next goal, if no tree is known
-WHOLE = 0.2  # of the time, for a bound over all columns at once before that of the first subset
+WHOLE = 0.2  # of the time, for a bound over all columns at once before that of the first subset; not up to DEEP
 
 
 class Subset:
@@ -40,19 +52,23 @@ class Subset:
     ----------
     scales : int (some scales,) or None
         The ordered features of these columns; None for all.
+    splits : int (some splits,)
+        The splits on these columns.
 
     Attributes
     ----------
     floor : float
-        No tree over these columns that satisfies the constraints has a lower objective.
+        No tree over these columns that satisfies the constraints, and costs less than the best one known, has a lower
+        objective.
     multipliers : float64 (constraints,) or None
         Those of the search, or of the next one; None if none promise a higher bound.
     """
 
-    def __init__(self, scales: np.ndarray | None):
-        self.scales, self.floor = scales, 0.0
+    def __init__(self, scales: np.ndarray | None, splits: np.ndarray):
+        self.scales, self.splits, self.floor = scales, splits, 0.0
         self.multipliers: np.ndarray | None = None
         self.search: BoundBySearch | None = None
+        self.closed: Engine | None = None  # the search that has settled it under the constraints
         self.cuts: list[tuple[int, np.ndarray]] = []  # cost and slope of its own trees
         self.tried: set[bytes] = set()
 
@@ -86,35 +102,40 @@ class BoundByRaisedPrices:
         self._known: list[tuple[int, np.ndarray]] = []  # the cut of the known tree
         if known is not None and (heaps := posed.heaps(known)) is not None:
             self._known.append(self._cut(*heaps))
-        self._whole = Subset(None)
+            self._upper = self._known[0][0]
+        self._whole = Subset(None, np.arange(len(arrays.column)))
         many = len(arrays.subsets) > 1
-        self._subsets = [Subset(self._within(one)) for one in arrays.subsets] if many else [self._whole]
+        self._subsets = list(map(self._within, arrays.subsets)) if many else [self._whole]
+        # Of equal bounds, the subset of fewest splits comes first: it is searched soonest.
+        self._order = sorted(range(len(self._subsets)), key=lambda number: len(self._subsets[number].splits))
 
     def run(self, tell: Callable[[float], None], upper: float) -> float:
-        """Return the bound, raised until the deadline of this context, until it is `upper`, or until no multipliers
-        promise more; `tell` is called with the bounds as they rise."""
-        if len(self._subsets) > 1 and self._whole.search is None:
+        """Return the bound, raised until the deadline of this context, until it is `upper` or the objective of the best
+        tree found, or until nothing promises more; `tell` is called with the bounds as they rise."""
+        if len(self._subsets) > 1 and self._whole.search is None and self._posed.arrays.depth > DEEP:
             self._whole.search = BoundBySearch(self._posed, np.zeros_like(self._first), None, self._scales)
             with deadline.within(deadline.time_share(np.inf, WHOLE)):
                 self._whole.floor = self._whole.search.run(lambda floor: self._raise(floor, tell), PARTS[0] * upper)
-        queue = [(one.floor, number) for number, one in enumerate(self._subsets)]
+        queue = [(self._subsets[number].floor, place, number) for place, number in enumerate(self._order)]
         heapify(queue)
-        while self.floor < upper:
-            one, others = self._subsets[queue[0][1]], min((floor for floor, _ in queue[1:3]), default=np.inf)
+        while self.floor < (upper := min(upper, self._upper * self._posed.unit)):
+            _, place, number = queue[0]
+            one, others = self._subsets[number], min((floor for floor, *_ in queue[1:3]), default=np.inf)
 
             def told(floor: float, one: Subset = one, others: float = others) -> None:
                 one.floor = max(one.floor, floor)
                 self._raise(min(one.floor, others), tell)
 
-            if not self._step(one, told, self._goal(max(one.floor, self._whole.floor), upper)):
+            goal = self._goal(max(one.floor, self._whole.floor), upper)
+            if not (self._step(one, told, goal) or self._close(one)):
                 break
-            heapreplace(queue, (one.floor, queue[0][1]))
+            heapreplace(queue, (one.floor, place, number))
             self._raise(queue[0][0], tell)
         return self.floor
 
     def _goal(self, floor: float, upper: float) -> float:
         """Return the objective to which the bound of a subset, now `floor`, is raised next."""
-        if len(self._subsets) == 1:
+        if len(self._subsets) == 1 or (self._posed.arrays.depth <= DEEP and np.isfinite(upper)):
             return upper
         if np.isinf(upper):
             return max(GROWS * floor, self._posed.unit)
@@ -147,11 +168,56 @@ class BoundByRaisedPrices:
         one.search, one.multipliers = None, self._next(one)
         return True
 
-    def _within(self, columns: np.ndarray) -> np.ndarray:
-        """Return int (some scales,): the ordered features with a split on some of these columns, bool (columns,)."""
+    def _close(self, one: Subset) -> bool:
+        """Search a subset for the best tree under the constraints that costs less than the known one, if there are
+        several; return whether its bound has risen."""
+        before, unit = one.floor, self._posed.unit
+        with deadline.cut_short():
+            if len(self._subsets) == 1 or deadline.is_over():
+                return False
+            try:
+                engine = engine_of(only(self._posed.arrays, one.splits), self._posed.scale[one.splits])
+            except TooLarge:
+                return False
+            engine.watch(deadline.is_over, lambda bound, cost: None)
+            if self._upper <= self._posed.arrays.most_cost:
+                engine.want_below(self._upper)
+            found = engine.run()
+            if found.split is not None and found.cost < self._upper:
+                self.tree = self._posed.tree(named(found.split, one.splits), found.label)
+                self._upper = found.cost
+            one.floor = max(one.floor, unit * (self._upper if found.infeasible else found.bound))
+            one.closed = engine
+        return one.floor > before
+
+    def settles(self, floor: float) -> bool:
+        """Return whether searches of several subsets have proved a bound."""
+        return len(self._subsets) > 1 and self.floor >= floor
+
+    def settled(self) -> Settled:
+        """Return the multipliers that have settled each subset; for a root of a closed subset those of its search."""
+        scale, largest = fixed_point(self._posed.arrays)
+        own = [
+            in_fixed_point(self._first if one.multipliers is None else one.multipliers, scale, largest)
+            for one in self._subsets
+        ]
+
+        def of(root: int, subset: int) -> np.ndarray | None:
+            one = self._subsets[subset]
+            known = None if one.closed is None else one.closed.settled()
+            at = np.searchsorted(one.splits, root)
+            found = None if known is None else known.of(int(at), 0)
+            return own[subset] if found is None else in_fixed_point(found / known.scale, scale, largest)
+
+        return Settled(scale, [in_fixed_point(self._first, scale, largest)], of)
+
+    def _within(self, columns: np.ndarray) -> Subset:
+        """Return the subset of these columns, bool (columns,), with the ordered features that have a split on some of
+        them."""
+        inside = columns[self._posed.arrays.column]
         some = np.zeros(self._scales.n, bool)
-        some[self._scales.scale[columns[self._posed.arrays.column]]] = True
-        return np.flatnonzero(some)
+        some[self._scales.scale[inside]] = True
+        return Subset(np.flatnonzero(some), np.flatnonzero(inside))
 
     def _next(self, one: Subset) -> np.ndarray | None:
         """Return the most promising multipliers of a subset; None if they promise no more than is proved. The cut of
