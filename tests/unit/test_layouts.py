@@ -895,3 +895,18 @@ def test_weights_of_sparse_rows_and_ranges_of_keel_are_read(tmp_path):
         assert read(tmp_path / name, target="last").target == "class"
     assert found[0].X.tolist() == found[1].X.tolist() == [[row[0], row[1]] for row in rows]
     assert found[0].y.tolist() == found[1].y.tolist() == [int(row[2] == "yes") for row in rows]
+
+
+def test_two_columns_of_one_name_are_refused_in_a_workbook_as_in_a_text(tmp_path):
+    """fastexcel calls the second one x_1, and a tree could split on a column that no file has."""
+    pytest.importorskip("fastexcel")
+    heads = {"Twice": ("x", None, "x", None, "y"), "Own": ("x", "x_1", "x_2", "z", "y")}
+    rows = [(1, 4, 2, 5, "p"), (2, 5, 1, 6, "q"), (3, 6, 3, 7, "p")]
+    hidden = [(a, None, b, None, y) for a, _, b, _, y in rows]
+    workbook(tmp_path / "b.xlsx", Twice=[heads["Twice"], *hidden], Own=[heads["Own"], *rows])
+    (tmp_path / "t.csv").write_text("x,x,y\n1,2,p\n2,1,q\n3,3,p\n")
+    for words in (("b.xlsx",), ("t.csv",)):
+        said = command("inspect", *words, folder=tmp_path)
+        assert said.code == 1 and "expected different column names" in said.err and "(--ignore x)" in said.err
+    said = command("inspect", "b.xlsx", "--sheet", "Own", "--json", folder=tmp_path)
+    assert [column["name"] for column in said.facts["columns"]] == list(heads["Own"])

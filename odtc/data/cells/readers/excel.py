@@ -1,6 +1,7 @@
 """Reads a sheet of an Excel workbook by polars and fastexcel, every column in its own type."""
 
 import logging
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,12 +11,13 @@ import polars as pl
 from odtc.base.system import STDERR
 from odtc.base.text import some
 from odtc.base.wording import option
-from odtc.data.cells.data_files import book_and_sheet, check_names
+from odtc.data.cells.data_files import AGAIN, book_and_sheet, check_names
 from odtc.errors import ChoiceError, DataError
 
 NAME = "excel"
 SUFFIXES = (".xlsx", ".xlsm")
 OPTIONS = ("header", "skip_lines", "sheet")
+NUMBERED = re.compile(r"(.*)_\d+", re.DOTALL)
 MAX_ROWS_ABOVE = 20  # rows of a title above the names of the columns that are tried
 SUMMARY = "a sheet of an Excel workbook, by fastexcel (pip install fastexcel)"
 
@@ -44,8 +46,10 @@ def read(path, header: bool = True, skip_lines: int = 0, sheet: str | None = Non
             f"expected a name for every column with cells in {str(path)!r}, got none for column {held[0] + 1}; name "
             f"it, remove the column, or read a sheet without names with {option('header', False)}"
         )
-    frame = frame.rename({frame.columns[0]: ""}) if 0 in unnamed else frame  # the names of the rows
-    frame = frame.drop([frame.columns[at] for at in empty])
+    twice = _twice(path, named or sheet, skip_lines, frame.columns)
+    without = [frame.columns[at] for at in empty]
+    frame = frame.rename(({frame.columns[0]: ""} if 0 in unnamed else {}) | twice)  # "": the names of the rows
+    frame = frame.drop(without)
     check_names(frame.columns, repr(str(path)))
     return frame
 
@@ -79,6 +83,16 @@ def _table(path: Path, sheet: str | None, header: bool, skip_lines: int) -> pl.D
 def _unnamed(frame: pl.DataFrame) -> list[int]:
     """Return the places of the columns without a name."""
     return [at for at, name in enumerate(frame.columns) if name == f"__UNNAMED__{at}"]
+
+
+def _twice(path: Path, sheet: str | None, above: int, names: list[str]) -> dict[str, str]:
+    """Return, for columns that fastexcel calls x_1 because an earlier one is x, too, the names that the CSV reader
+    gives them."""
+    if not any((found := NUMBERED.fullmatch(name)) and found[1] in names for name in names):
+        return {}
+    own = _table(path, sheet, False, above).row(0)
+    again = [at for at, cell in enumerate(own) if cell is not None and cell in own[:at]]
+    return {names[at]: f"{own[at]}{AGAIN}{at + 1}" for at in again}
 
 
 def _rows_of_title(path: Path, sheet: str | None, above: int, width: int) -> int:
