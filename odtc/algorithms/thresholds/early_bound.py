@@ -89,6 +89,12 @@ class EarlyBound:
                 self.soon = asked if FEW_ASKED * expected > left else 0
         return self.soon
 
+    def takes_more(self, seconds: float) -> bool:
+        """Return whether a bound by one cut of each column takes more than so many seconds, however quick the
+        machine."""
+        ranked = self.search.ranked
+        return QUICK * self.patience * len(ranked.columns) ** 2 * ranked.n / 2 ** (self.height - 2) > seconds
+
     def by_common_rows(self, timed: bool) -> None:
         """The bound by rows that the sides of many splits have in common; with a limit (`timed`) as far as it goes."""
         if self.soon or (not timed and self._most() < SMALL * self.least):

@@ -45,6 +45,8 @@ COMMON = 0.05, 0.5  # of the time, for a first bound by common rows; the second 
 BINS = 0.5  # of the time, for a first bound of depth 3 by bins of the columns of a large table,
 AS_LONG = 2.5  # or so many times as long as its first tree took: a quick one is often soon proved
 SHOWN = 0.5  # of the cost of the best tree: where bins show less, common rows are looked at, too
+SIDES = 0.65  # of the time, for a first bound of depth 4 by bins of the sides of the first cuts,
+SLOW = 0.25  # if a bound by the search is expected to take more than this part of the time
 PHASE = 60.0  # seconds for them at most
 TREES, TURN = 0.3, 0.5  # seconds of a search for a bound that trees have after it; at least so many at once
 SOME = 1e7  # entries of evaluated nodes that are looked at for the fewest leaves, at least,
@@ -353,12 +355,14 @@ class ThresholdSearch:
         self.proved.append(depth)
 
     def _first_bound(self, depth: int, early: early_bound.EarlyBound, large: bool, need: int) -> None:
-        """Find a bound for a limit that may end the proof: of depth 3 on a large table by bins, else of depth 3 and
-        more by common rows. The proof of depth 2 on a large table has no bound before its end, so parts of the cost,
-        which are proved sooner, come first there."""
+        """Find a bound for a limit that may end the proof: of depth 3 on a large table by bins, of depth 4 where the
+        search is slow by bins of the sides of cuts, else of depth 3 and more by common rows. The proof of depth 2 on a
+        large table has no bound before its end, so parts of the cost, which are proved sooner, come first there."""
         if large and depth == 3 and self._bins_show(depth, need):
             return
-        if depth > 2 and not (large and early.at_once()):
+        if large and depth == 4 and early.takes_more(deadline.time_share(PHASE, SLOW)) and self._sides_show(need):
+            early.ended = True
+        elif depth > 2 and not (large and early.at_once()):
             self._try(COMMON[large], lambda: early.by_common_rows(True))
         elif depth == 2 and large:
             self._try(RISING, lambda: early.raise_all(True))
@@ -374,6 +378,17 @@ class ThresholdSearch:
         finally:
             self.search.note_bound(depth, bins.lower)
         return bins.lower >= SHOWN * need
+
+    def _sides_show(self, need: int) -> bool:
+        """Return whether bins of the sides of the first cuts show a bound of the trees of depth 4 in time."""
+        from odtc.algorithms.bins.sides_in_bins import SidesInBins
+
+        sides, seconds = SidesInBins(self.ranked, self._check), deadline.time_share(PHASE, SIDES)
+        if sides.seconds > seconds:
+            return False
+        self._within(seconds, lambda: sides.bound(deadline.seconds_left, need))
+        self.search.note_bound(4, sides.lower)
+        return sides.lower > 0
 
     def _trees_between(self, depth) -> Callable[[float], None]:
         """A function that is called with the seconds of each search for a bound, and looks for better trees near the
