@@ -77,6 +77,7 @@ class BinaryNodes:
         self.inside = np.zeros(max(1, ranked.n), np.uint8)
         self.splits, self.parted = len(self.of_column), (-1, False)
         self.saves = np.zeros(0, np.int64)  # by each first split, of the tree of height 3 that was sought last
+        self._saves_of = b""  # the set of entries of this tree
         self._room: tuple | None = None  # for the kernels of more height
         self._sets = 0  # that they have looked at
 
@@ -247,7 +248,7 @@ class BinaryNodes:
         terms = ranked.stride, ranked.price
         if height == 3:
             size = len(entries)
-            self.saves = np.empty(self.splits, np.int64)
+            self.saves, self._saves_of = np.empty(self.splits, np.int64), node.key
             cost, split, _ = height_three(
                 entries, size, self.first, self.column, *rows, *terms, self.splits, room, self.saves
             )
@@ -260,11 +261,45 @@ class BinaryNodes:
             self._room = room, *self._slots(4 * len(costs)), answer
         return int(cost), *self._first(split), int(sets)
 
-    def is_long(self, node: BinaryNode) -> bool:
-        """Return whether the best tree of height 4 takes so long that it is sought by `Fours` in parallel, not by a
-        kernel, which does not check the deadline."""
+    def first_splits(self, node: BinaryNode, height: int, limit: int) -> list[tuple[int, int]] | None:
+        """Return (column, cut) of each split with which a tree of height 2 or 3 begins on a node that costs less than
+        `limit`; None if only a search finds them."""
+        if self.ranked.least > 1 or not (height == 2 or (height == 3 and self.solves(3))):
+            return None
+        if height == 2:
+            saves = self._pair_saves(node)
+        else:
+            if self._saves_of != node.key:
+                self.tall(node, 3, NEVER)
+            saves = self.saves
+        splits, column, cut = self._places(node)
+        begins = self._cost(node.weight, saves[splits]) < limit
+        return list(zip(column[begins].tolist(), cut[begins].tolist()))
+
+    def _pair_saves(self, node):
+        """Return the saving of the best tree of height 2 with each first split, int64 (splits,); with two labels twice
+        that, minus the weight."""
+        half = self._pairs(node)[0]
+        both = half + half.transpose(0, 2, 1)  # P for all f and g; twice the sums of single splits on the diagonal
+        own = np.einsum("kff->kf", half)
+        np.einsum("kff->kf", both)[:] = own
+        of_f, of_g, whole = own[:, :, None], own[:, None, :], node.sums[:, None, None]
+        toll = self.ranked.price * (2 if self.ranked.stride == 1 else 1)
+        saves = np.full(self.splits, -toll)
+        for side, leaf in ((both, of_f), (of_g - both, whole - of_f)):  # outcome 1 and 0 of f
+            split = self._saved(side, leaf - side).max(axis=1, initial=-NEVER) - toll
+            saves += np.maximum(split, self._leaf_saves(leaf[:, :, 0]))
+        return saves
+
+    def _leaf_saves(self, sums):
+        """Return the savings of leaves with these sums by label, as `_saved` counts them."""
+        return np.abs(sums[0]) if self.ranked.stride == 1 else sums.max(axis=0)
+
+    def is_long(self, node: BinaryNode, height: int) -> bool:
+        """Return whether the best tree of height 3 or 4 takes long by a kernel, which does not check the deadline."""
         ones = float((self.first[node.entries + 1] - self.first[node.entries]).sum()) / max(1, node.n)
-        return self.splits * (node.n * ones**3 / 6 + 2 * self.ranked.stride * self.splits**3) > LONG
+        triples = node.n * ones**3 / 6 + 2 * self.ranked.stride * self.splits**3
+        return triples * self.splits ** (height - 3) > LONG
 
     def _first(self, split: int) -> tuple[int, int]:
         """The first split that a kernel has found; below 0 it is none."""

@@ -152,6 +152,9 @@ class OrderedNodes:
         """Whether a kernel finds the best tree of this height: none does of more than 2."""
         return False
 
+    def first_splits(self, node: Node, height: int, limit: int) -> None:
+        """Return None: only a search finds the splits with which trees begin."""
+
     def pair(self, node: Node, limit: int, found: Callable[[int, int, int], None]) -> tuple[int, int, int]:
         """The best tree of depth 2 on a node, if it costs less than `limit`.
 

@@ -386,7 +386,7 @@ class RankSearch:
     def _tall(self, node, height, need, known):
         """Over few splits: by a kernel that keeps no points (`explain`). It looks at no deadline, so that what takes
         long is done side by side."""
-        if height == 4 and self.nodes.is_long(node):
+        if height == 4 and self.nodes.is_long(node, 4):
             self._four(node, need, known)
             return
         cost, column, rank, sets = self.nodes.tall(node, height, min(need, known.upper))
@@ -646,6 +646,12 @@ class RankSearch:
         ------
         (column, rank, left, right) : the split, and what trees of the height below cost on its sides at least
         """
+        if (first := self.nodes.first_splits(node, height, limit)) is not None:
+            for column, cut in first:
+                self.check()
+                sides = [self._side(node, column, cut, one, height - 1, NONE).lower for one in (False, True)]
+                yield *self.nodes.split(node, column, cut), *sides
+            return
         every = _Every(0, NONE)
         every.split = []
         self._note_cuts(self, node, height)

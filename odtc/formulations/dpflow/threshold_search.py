@@ -139,6 +139,7 @@ class ThresholdSearch:
         self.height, self.proved = 0, []
         self.priced: tuple[HeapTree | None, float] | None = None
         self.early: early_bound.EarlyBound | None = None  # of `run_for_bound`
+        self.counting: tuple[RankedSplits, RankSearch, _Counted] | None = None  # of `_counting`, if it comes first
 
     @property
     def bound(self) -> float:
@@ -239,13 +240,10 @@ class ThresholdSearch:
         if self.costs.parts is not None:
             return self._ended(*self._exactly(heap, bound))
         problem, depth, paid = self.problem, self.problem.topology.depth, objective(self.problem, heap)
+        if not self._can_count():
+            return self._ended(heap, bound)
+        splits, search, counted = self.counting or self._counting()
         scale, written = 2**depth, None
-        if not self.costs.exact or 4 * scale * (int(self.ranked.most.sum()) + scale * (self.ranked.price + 1)) >= EXACT:
-            return self._ended(heap, bound)  # trees of equal cost cannot be distinguished by their leaves
-        splits = self.splits.counting(scale)
-        counted = _Counted(self.search, problem.params.fewest)
-        search = RankSearch(splits.ranked, counted.look, room=self.search.room).after(self.search, scale)
-        counted.search = search
         need, leaves, columns, stopped = self._units(heap) * scale + heap.n_branch_nodes, True, False, False
         try:
             search.solve(depth, need)
@@ -273,6 +271,33 @@ class ThresholdSearch:
                 deadline.end_soon(deadline.IN_HAND)
         found = self._ended(heap, bound, fewest=Fewest(leaves, columns, stopped))
         return replace(found, written=written if columns else None)
+
+    def _can_count(self) -> bool:
+        """Return whether trees of equal cost can be distinguished by their leaves."""
+        scale = 2**self.problem.topology.depth
+        most = int(self.ranked.most.sum()) + scale * (self.ranked.price + 1)
+        return self.costs.parts is None and self.costs.exact and 4 * scale * most < EXACT
+
+    def _counting(self) -> "tuple[RankedSplits, RankSearch, _Counted]":
+        """Return the rows with costs that count branch nodes, too, their search, and its limit."""
+        scale = 2**self.problem.topology.depth
+        splits, counted = self.splits.counting(scale), _Counted(self.search, self.problem.params.fewest)
+        counted.search = RankSearch(splits.ranked, counted.look, room=self.search.room).after(self.search, scale)
+        return splits, counted.search, counted
+
+    def _solved_at_once(self, depth: int) -> bool:
+        """Return whether a kernel has found the best tree, and at the same time the fewest leaves: where that takes no
+        longer than a bound."""
+        nodes, root = self.search.nodes, self.search.root
+        if not (self._can_count() and nodes.solves(depth) and not nodes.is_long(root, depth)):
+            return False
+        self.counting = self._counting()
+        search, known = self.counting[1], self.search.known(depth)
+        cost = search.solve(depth).upper >> depth  # 2^depth units each, and one for each branch node
+        self.search.plant(depth, search.tree(depth))
+        if known.upper == cost:
+            known.lower = cost
+        return known.exact
 
     def _exactly(self, heap: HeapTree, bound: Fraction) -> tuple[HeapTree, Fraction]:
         """Return the best tree and its exact objective, compared exactly with all trees that rounded costs cannot
@@ -308,6 +333,9 @@ class ThresholdSearch:
 
     def _phases(self, depth):
         timed, self.height = deadline.seconds_left() is not None, depth
+        if self._solved_at_once(depth):
+            self.proved.append(depth)
+            return
         # Over few binary splits trees of more depth are soon proved.
         deep, skipped = timed and depth >= DEEP and not self.ranked.by_splits, 0
         if deep:

@@ -299,6 +299,27 @@ def test_the_same_tree_is_proved_if_little_is_remembered(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(40))
+def test_sums_over_pairs_and_triples_list_the_splits_that_intervals_of_cuts_list(seed, monkeypatch):
+    """With those splits trees begin that cost less than a limit, over few cuts; with the same costs of both sides."""
+    rank, loss, count, price, least = instance(seed, binary=seed % 2 == 1)
+    ranked = rank_rows(rank, loss, count, price, least)
+    if not ranked.by_splits:
+        return
+
+    def listed(height, limit):
+        search = RankSearch(ranked)
+        return sorted(search.splits_below(search.root, height, limit))
+
+    for height in (2, 3):
+        best = RankSearch(ranked).solve(height).upper
+        limits = best, best + 1, best + 1 + ranked.price, best + 3, NONE
+        by_sums = [listed(height, limit) for limit in limits]
+        with monkeypatch.context() as patch:
+            patch.setattr(BinaryNodes, "first_splits", lambda self, node, height, limit: None)
+            assert by_sums == [listed(height, limit) for limit in limits]
+
+
+@pytest.mark.parametrize("seed", range(40))
 def test_nodes_by_tests_are_as_those_by_order(seed, mode):
     """Trees of depth 2, stumps and cuts of a node, and of both sides of its tests, are those of the search by order."""
     rank, loss, count, price, least = instance(seed, binary=seed % 2 == 1)
