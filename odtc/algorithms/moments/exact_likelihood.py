@@ -166,11 +166,12 @@ class ExactLikelihood:
     def parts(self, part: np.ndarray, n_parts: int) -> list[Fraction]:
         """Return the costs of leaves that contain the rows of one part each, to DIGITS."""
         found, digits = [Fraction(0)] * n_parts, DIGITS[0]
+        context, of_scale = Context(prec=2 * (digits + GUARD)), _log(self.scale, 1, digits)
         for at, rows in rows_by_part(part):
             events, hazard = int(self.events[rows].sum()), int(self.hazards[rows].sum())
             if events:
-                log = Fraction(_log(hazard, events, digits)) - Fraction(_log(self.scale, 1, digits))
-                found[at] = events * (1 + log) * self.unit
+                log = context.subtract(_log(hazard, events, digits), of_scale)
+                found[at] = Fraction(context.multiply(events, context.add(1, log))) * self.unit
         return found
 
     def least(self, rows: np.ndarray) -> LogSum:
