@@ -138,8 +138,8 @@ _ours: list[bool] = []  # whether the libraries of this process have one thread 
 
 def one_thread() -> None:
     """Lets the libraries of matrix products that this process and those that it starts will load have one thread each,
-    unless the environment says how many, or numpy has loaded one. To be called before numpy is imported."""
-    if "numpy" not in sys.modules and not any(os.environ.get(name) for name in VARIABLES):
+    unless the environment states another number, or numpy has loaded one. To be called before numpy is imported."""
+    if "numpy" not in sys.modules and {os.environ.get(name) or "1" for name in VARIABLES} == {"1"}:
         os.environ.update(dict.fromkeys(VARIABLES[1:], "1"))
         _ours.append(True)
 

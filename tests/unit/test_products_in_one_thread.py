@@ -81,6 +81,18 @@ def test_a_command_has_one_unless_the_environment_says_how_many(said, number, tm
     assert most == number if number == 1 else most != 1 or system.cores() == 1
 
 
+@pytest.mark.parametrize("said", [{}, {"OMP_NUM_THREADS": "1"}])
+def test_a_command_that_has_one_by_its_environment_does_not_look_for_the_libraries(said, tmp_path):
+    code = (
+        f"import sys; sys.argv = ['odtc', 'fit', {str(MONKS / 'monks-1.csv')!r}, '--depth', '1', '-o', 'x']\n"
+        "from odtc.cli.app import main\ntry:\n    main()\nfinally:\n    print('threadpoolctl' in sys.modules)"
+    )
+    bare = {name: text for name, text in environment().items() if name not in threads.VARIABLES}
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, env=bare | said, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert ran.stdout.splitlines()[-1] == "False"
+
+
 def test_a_product_of_another_thread_is_left_to_the_library(two_threads):
     def work() -> set[int]:
         with threads.for_product(SMALL):
