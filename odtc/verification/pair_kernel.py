@@ -225,7 +225,7 @@ def least_pair(
             if last_cut < 2:
                 continue
             for j in range(n_noted[old, f]):
-                noted_at[j] = np.searchsorted(cut_rank[1 : last_cut + 1], noted_rank[old, f, j], side="right")
+                noted_at[j] = cuts_up_to(cut_rank, last_cut, noted_rank[old, f, j])
             stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 1, last_cut - 1, 0, 1, 0
             at[COLUMN], at[TOP] = f, 1
             now[:] = -1
@@ -284,8 +284,9 @@ def least_pair(
             minimum[0, new], minimum[1, new] = left, right
             if n_noted[1 - old, f] < noted.shape[2]:
                 j = n_noted[1 - old, f]
-                noted_rank[1 - old, f, j], noted[1 - old, f, j] = cut_rank[c], lower[:, new]
-                n_noted[1 - old, f] = j + 1
+                for g in range(F):
+                    noted[1 - old, f, j, 0, g], noted[1 - old, f, j, 1, g] = lower[0, new, g], lower[1, new, g]
+                noted_rank[1 - old, f, j], n_noted[1 - old, f] = cut_rank[c], j + 1
             if c < z:
                 stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3], stack[top, 4] = c + 1, z, new, hi, d + 1
                 top += 1
@@ -403,6 +404,18 @@ def cuts_of(line, inside, gain, weigh, cut_weight, cut_entries, cut_rank, entry,
                 cut_weight[b], cut_entries[b], cut_rank[b] = weight, at, rank
             rank += 1
     return b
+
+
+def cuts_up_to(cut_rank, last_cut, rank):
+    """Return the number of cuts of ranks up to this one; numba takes a second to compile numpy's function."""
+    low, high = 0, last_cut
+    while low < high:
+        middle = (low + high + 1) // 2
+        if cut_rank[middle] <= rank:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def least_of(bounds):
