@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from odtc.trees.boxes import Boxes
 
 
+LINES = 1e-4  # of the cost of one leaf: the most that rounded slopes and intercepts of its lines may cost a tree
 SQUARES = 1e-12  # relative: squared errors of leaves are rounded once
 # Of a model with rows of its user's own.
 HALF = (
@@ -255,9 +256,13 @@ def _loss_again(encoded: Encoded, tree: Tree, rows: "RowPredictions", loss: floa
     if (numbers := task.numbers(sums)) is not None:  # predictions are rounded to their own digits
         step, total = 2.0**-51 * max(largest, float(np.abs(numbers).max())), float(weight.sum())
         of_squares = 2 * step * math.sqrt(total * abs(loss)) + step * step * total
+        if slopes.size:
+            of_squares = min(of_squares, LINES * leaf_cost(encoded))
         off += of_squares if task.SQUARES else step * total
         off += math.ulp(0.0) * (total + len(numbers))  # products below the smallest normal double
     same = math.isclose(again, loss, rel_tol=near, abs_tol=off)
+    if not same and slopes.size:
+        text += "; where the cells of a column differ by less than a slope can tell, round them to fewer digits"
     if task.SQUARES and not task.LINES and exact_costs(encoded) is not None:
         same = same and math.isclose(_squared_error(rows.dataset, leaf_of), loss, rel_tol=SQUARES)
     return [Check(encoded.task, same, text)]

@@ -321,6 +321,20 @@ def test_cells_that_are_nearly_equal_are_proved_by_the_certificate_only(tmp_path
     assert run("verify", "long.tree.json", folder=tmp_path).code == 0
 
 
+def test_a_line_that_doubles_cannot_express_is_not_proved(tmp_path):
+    """Two neighbouring doubles: by the slope and the intercept that are written, the tree loses more than its line."""
+    cells, numbers = [0.3, 0.30000000000000004] * 4, [1, 9, 1, 9, 1, 9, 2, 10]
+    lines_of_file = [f"{x!r},{y}" for x, y in zip(cells, numbers)]
+    (tmp_path / "near.csv").write_text("\n".join(["x,y", *lines_of_file]) + "\n")
+    done = run("fit", "near.csv", *LINEAR, "--depth", 0, folder=tmp_path)
+    assert done.code == 1 and "proved" not in done.out
+    assert "round them to fewer digits" in done.err
+    rounded = [f"{round(10 * (x - 0.3), 15)!r},{y}" for x, y in zip(cells, numbers)]
+    (tmp_path / "apart.csv").write_text("\n".join(["x,y", *rounded]) + "\n")
+    facts = run("fit", "apart.csv", *LINEAR, "--depth", 0, "--json", folder=tmp_path).facts
+    assert facts["claim"].startswith("proved optimal") and facts["objective"] == pytest.approx(1.5)
+
+
 def test_a_time_limit_is_not_said_to_be_rounding(rents, monkeypatch):
     from odtc.formulations.dpflow.forms import moments
 
