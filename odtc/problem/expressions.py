@@ -202,6 +202,8 @@ class Need:
 
 
 Needs = tuple[tuple[Need, ...], ...]  # alternatives, in each of which all are needed
+SPLITTING: Needs = ((Need(Statement.SPLITS_ON, "branch_nodes"),), (Need(Statement.SPLITS_ON_SCALE, "branch_nodes"),))
+BRANCHING: Needs = ((Need(Statement.BRANCHES, "branch_nodes"),),)
 
 
 def stated(problem: Problem, model: Model, what: Statement, at: str | None = None) -> Expression | None:
@@ -291,6 +293,23 @@ def _has(problem: Problem, model: Model, need: Need) -> bool:
     if isinstance(need.what, Statement):
         return stated(problem, model, need.what, need.at) is not None
     return columns(problem, model, need.what, need.at) is not None
+
+
+def split_variables(problem: Problem, model: Model) -> Expression:
+    """Return the statement "node t splits on f", with which constraints on splits are written.
+
+    Parameters
+    ----------
+    problem : Problem
+    model : Model
+
+    Returns
+    -------
+    Expression
+        [node, split]. If thresholds have variables of their own: [node, scale], one of which is 1 if the node branches.
+    """
+    splits = stated(problem, model, Statement.SPLITS_ON, "branch_nodes")
+    return splits if splits is not None else needed(problem, model, Statement.SPLITS_ON_SCALE, "branch_nodes")
 
 
 def _ending_right(problem: Problem, model: Model) -> Expression | None:

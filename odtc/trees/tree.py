@@ -19,7 +19,7 @@ from odtc.data.splits import Split, split_from_json, split_shape
 from odtc.data.table.coded_columns import RowsOf
 from odtc.data.task import TASKS
 from odtc.errors import DataError, TreeError
-from odtc.trees import places, text_drawing
+from odtc.trees import places
 from odtc.trees.places import Branch as Branch
 from odtc.trees.places import Leaf as Leaf
 from odtc.trees.places import Line as Line
@@ -78,10 +78,12 @@ class Tree:
         str
             Ends with a line feed.
         """
+        from odtc.trees.text_drawing import drawn
+
         tree, numbers = self.with_answers()
         shown, remarks = tree.shown, [self.shown.words_of(leaf) for leaf in self.leaves()]
         title = shown.target, TASKS.get(self.task).ANSWER if numbers else ""
-        return text_drawing.drawn(shown.places(), shown.classes, title, self.task == CLASSIFICATION, remarks)
+        return drawn(shown.places(), shown.classes, title, self.task == CLASSIFICATION, remarks)
 
     def __repr__(self) -> str:
         return f"<Tree of {self.target}: {self.size}>"

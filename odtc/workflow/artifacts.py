@@ -23,7 +23,6 @@ from odtc.data.reading_spec import CLASSIFICATION, ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, ManifestError, ModelError, OdtcError, SolutionError
 from odtc.model.solution import Options, Progress, Solution, Termination, proof
-from odtc.model.vectors import replaced
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.workflow.decoding import tree_of
@@ -108,6 +107,7 @@ def write_build(
 def _write_build(model: "Model", stem, format, gzip, point, dialect, keep) -> list[Path]:
     from odtc.fileformats.model_files import FORMATS, write_model
     from odtc.fileformats.solution_files import write_point
+    from odtc.model.vectors import replaced
     from odtc.solvers.solver import SOLVERS, find_solver
     from odtc.workflow.manifest import SUFFIX, write_manifest
 

@@ -19,7 +19,6 @@ from odtc.data.task import expect_solvers_tell_apart
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.heuristics.heuristic import HEURISTICS, grow
 from odtc.model.feasibility import OFF, is_close
-from odtc.model.vectors import replaced
 from odtc.problem.constraints import constraint
 from odtc.problem.formulation import Compiled, Pricing, SearchesItself, searches
 from odtc.problem.problem import Problem
@@ -55,6 +54,7 @@ def compile_model(
     for those that fit, "none"; None for the formulation's own. "paper4:rounds=10" adds the rows that the
     root relaxation breaks, in 10 rounds at most; `rounds` shows them, and solves the relaxations. Raises
     ChoiceError for a learner, which has no model, and for a family that is unknown or does not fit."""
+    from odtc.model.vectors import replaced
     from odtc.problem.counts import require_room
     from odtc.problem.cuts import cut
     from odtc.problem.cuts.separation import separate_rows

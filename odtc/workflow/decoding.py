@@ -48,7 +48,6 @@ from odtc.workflow.messages import (
     no_solution_text,
 )
 from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
-from odtc.workflow.row_selection.selection import fill_leaves, take_rows
 from odtc.workflow.run_facts import SolveFacts
 
 if TYPE_CHECKING:
@@ -383,6 +382,8 @@ def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:
         or dataset.n_rows != own.selected.whole.n_rows
     ):
         return dataset or own
+    from odtc.workflow.row_selection.selection import take_rows
+
     return take_rows(dataset, own.selected.rows, own.weight, own.selected.facts)
 
 
@@ -403,6 +404,8 @@ def _decoded(
     tree = heap.to_tree(problem.encoded)
     checks = [*checks, *verify_tree(problem, heap, tree, dataset)]
     if dataset is not None and dataset.selected is not None:
+        from odtc.workflow.row_selection.selection import fill_leaves
+
         tree = fill_leaves(tree, problem, dataset.selected.whole)
         tree = simplify_tree(tree) if simplify and not problem.constraints else tree
         checks = [*checks, verify_filled(problem, tree, dataset.selected.whole)]

@@ -14,7 +14,6 @@ from odtc.data.reading import is_same_table, taken_text
 from odtc.model.solution import Solution, Termination
 from odtc.problem.formulation import searches
 from odtc.problem.problem import Problem
-from odtc.workflow.row_selection.selection import undecided_text
 from odtc.workflow.specification import RunSpec
 
 COMPILER = "odtc"  # in place of a solver, if none ran
@@ -119,6 +118,8 @@ def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
     whole = dataset if dataset.selected is None else dataset.selected.whole
     notes = [dropped_text(whole), held_out_text(dataset)]
     if whole is not dataset:
+        from odtc.workflow.row_selection.selection import undecided_text
+
         notes.append(f"{option('select', spec.model.select)}: {dataset.n_rows:,} of {count_of(whole.n_rows, 'row')}")
         notes.append("" if spec.fitting else undecided_text(dataset.selected.facts))  # a fit states it with its result
     # A tree under costs or constraints has another goal than to be correct on most rows.

@@ -24,7 +24,6 @@ from odtc.problem.parameters import able_models, keeps_rows, params_to_json, par
 from odtc.problem.problem import Choice, Problem
 from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow.plan import may_search
-from odtc.workflow.row_selection.selection import TIME_SHARE, select_rows
 from odtc.workflow.specification import LEAF_ONLY, ModelSpec, RunSpec
 
 
@@ -166,6 +165,8 @@ def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] =
     dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
     with _part_of_limit(spec, began):
         if wanted.select is not None:
+            from odtc.workflow.row_selection.selection import TIME_SHARE, select_rows
+
             dataset = select_rows(dataset, wanted.select, wanted.depth, share=TIME_SHARE)
         # Columns that separate the rows in the same way no longer do so if an adversary moves one of them.
         radius = _radius(dataset, wanted.params.get("robust"))

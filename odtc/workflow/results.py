@@ -31,7 +31,6 @@ from odtc.trees.tree import Leaf, Node, Tree
 from odtc.verification.verify import UNSUPPORTED, RowPredictions
 from odtc.workflow.claims import BEST, CLOSEST, Claim, reason_of
 from odtc.workflow.messages import dropped_text
-from odtc.workflow.row_selection.selection import fill_leaves, first_tree, undecided_text
 from odtc.workflow.run_facts import (
     AllRowsFacts,
     CartFacts,
@@ -348,7 +347,11 @@ class Fit:
     def cart(self) -> Tree:
         """CART's tree over the same splits at the same depth, with all rows in its leaves."""
         tree = self.greedy.to_tree(self.problem.encoded)
-        return tree if self._selected is None else fill_leaves(tree, self.problem, self._selected.whole)
+        if self._selected is None:
+            return tree
+        from odtc.workflow.row_selection.selection import fill_leaves
+
+        return fill_leaves(tree, self.problem, self._selected.whole)
 
     @cached_property
     def cart_training(self) -> CartFacts:
@@ -746,6 +749,8 @@ def _all_rows(done: Fit) -> Iterator[Line]:
             "all their rows, not of the selected",
             False,
         )
+    from odtc.workflow.row_selection.selection import undecided_text
+
     if words := undecided_text(done.selection):
         yield f"note: {words}", True
     if heavy := done.selection.get("n_heavy"):
@@ -808,6 +813,8 @@ def cart_of_all_text(done: Fit) -> str:
     every = done.all_rows
     if every is None or done.problem.constraints or done.dataset.selected.whole.X.size > CART_CELLS:
         return ""
+    from odtc.workflow.row_selection.selection import first_tree
+
     whole = done.dataset.selected.whole
     cart = AllRowsFacts.of(first_tree(whole, done.problem.topology.depth), done.problem.encoded.cost)
     if cart.loss >= every.loss:

@@ -30,7 +30,6 @@ from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_
 from odtc.workflow.plan import LEARNER, LOOP, SEARCH, Decision, Plan
 from odtc.workflow.posing import held_out_rows, pose_run, read_in_time, test_rows
 from odtc.workflow.results import Fit, Unsolved
-from odtc.workflow.row_selection.selection import parts_of, rounds_of, select_in_rounds
 from odtc.workflow.run_facts import RoundFacts
 from odtc.workflow.searching import Start, expect_feasible, raised, searched, without_point
 from odtc.workflow.sinks import Sink
@@ -111,6 +110,8 @@ def plan_of(spec: RunSpec, data: Dataset | Encoded | str | Path, sink: Sink | No
     choose_cuts(spec.model.cuts)
     plans, more = [], ()
     if _has_rounds(spec):
+        from odtc.workflow.row_selection.selection import rounds_of
+
         rounds = "each round selects by the last tree; these are the rows of the first one"
         more = (Decision("rounds", f"at most {rounds_of(select)}", f"{rounds}, and the best tree is kept"),)
     for once in _one_model_each(spec):
@@ -123,7 +124,11 @@ def plan_of(spec: RunSpec, data: Dataset | Encoded | str | Path, sink: Sink | No
 
 def _has_rounds(spec: RunSpec) -> bool:
     """Return whether the selection has rounds or parts; raises ChoiceError for several models without them."""
-    several = rounds_of(spec.model.select) > 1 or bool(parts_of(spec.model.select))
+    several = False
+    if (select := spec.model.select) is not None:
+        from odtc.workflow.row_selection.selection import parts_of, rounds_of
+
+        several = rounds_of(select) > 1 or bool(parts_of(select))
     if "," in str(spec.model.model) and not several:
         raise ChoiceError(
             f"expected one model, or several with a selection in rounds ({option('select', 'coarse_to_fine')}), whose "
@@ -146,6 +151,7 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver | None, sink: Si
     """The best of the rounds of a selection, each of which selects by the tree of the last; of several models each has
     rounds of its own, in an equal part of the time."""
     from odtc.workflow.row_selection.rest_bound import bound_by_parts
+    from odtc.workflow.row_selection.selection import parts_of, select_in_rounds
 
     began, wanted, each = time.monotonic(), spec.model, _one_model_each(spec)
     dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)

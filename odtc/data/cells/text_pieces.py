@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from odtc.base.compression import TooLargeError, gunzip, most_unpacked
 from odtc.base.wording import option
 from odtc.errors import DataError
 
@@ -61,12 +60,20 @@ def text_pieces(path, size: int, text_encoding: str | None = None) -> Iterator[b
                     line = _lines_before(path, packed, place) + 1
                     raise not_text(path, encoding, problem, line, place) from None
             done += len(data)
-            if packed and done > most_unpacked(packed):
-                raise DataError(f"expected packed data in {str(path)!r}, but {TooLargeError.of(packed)}")
+            if packed:
+                _expect_unpacked(path, packed, done)
             if text:
                 yield text
             if not data:
                 return
+
+
+def _expect_unpacked(path, packed: int, unpacked: int) -> None:
+    """Raise DataError for packed data that becomes too many bytes."""
+    from odtc.base.compression import TooLargeError, most_unpacked
+
+    if unpacked > most_unpacked(packed):
+        raise DataError(f"expected packed data in {str(path)!r}, but {TooLargeError.of(packed)}")
 
 
 def read_text(path, text_encoding: str | None = None, has_option: bool = True) -> str:
@@ -94,6 +101,8 @@ def read_text(path, text_encoding: str | None = None, has_option: bool = True) -
     path = Path(path)
     data = path.read_bytes()
     if is_packed(path):
+        from odtc.base.compression import TooLargeError, gunzip
+
         try:
             data = gunzip(data)
         except TooLargeError as problem:

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.text import count_of
 from odtc.base.value_class import value_class
 from odtc.base.wording import option, param
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow import forms, threshold_search
-from odtc.formulations.dpflow.auto_estimate import counts, estimate  # noqa: F401
 from odtc.formulations.dpflow.forms import form
 from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.branch_penalty import (  # noqa: F401
@@ -36,6 +36,7 @@ from odtc.problem.branch_penalty import (  # noqa: F401
     unit_costs,  # noqa: F401
 )
 from odtc.problem.constraints.kind import Knows, Subject
+from odtc.problem.estimates import Counts, Estimate, Sizes
 from odtc.problem.exact_objective import settled_bound
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
@@ -117,6 +118,24 @@ class Params:
         "", "the rest of a large program after a search under constraints, packed: odtc sets it itself", silent=True
     )
     merge: bool = merge_rows()
+
+
+def estimate(sizes: Sizes) -> Estimate:
+    """Return an estimate: without constraints always of its own search, which has a tree and a bound at every moment,
+    if a tree is fitted."""
+    if sizes.fitting and not sizes.constraints:
+        words = f"searches all trees of depth {sizes.depth} over {count_of(sizes.n_candidate_splits, 'split')}"
+        return Estimate(True, f"{words}, and has the best tree so far and a bound at every moment", 0.0)
+    from odtc.formulations.dpflow import auto_estimate  # most runs never need it
+
+    return auto_estimate.estimate(sizes)
+
+
+def counts(problem: Problem) -> Counts:
+    """Return the size of the linear program, as far as it is known in advance."""
+    from odtc.formulations.dpflow import auto_estimate
+
+    return auto_estimate.counts(problem)
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:

@@ -29,11 +29,7 @@ MOST_POINTS = 12_000_000  # subtrees that the compiler stores, nearly all of whi
 
 def estimate(sizes: Sizes) -> Estimate:
     """Return an estimate for the variant that supports the constraints, or for intervals if features have many
-    thresholds. If a tree is fitted, dpflow's own search counts: always without constraints, because it has a tree
-    and a bound at every moment, and under constraints if it is not too long."""
-    if sizes.fitting and not sizes.constraints:
-        words = f"searches all trees of depth {sizes.depth} over {count_of(sizes.n_candidate_splits, 'split')}"
-        return Estimate(True, f"{words}, and has the best tree so far and a bound at every moment", 0.0)
+    thresholds. If a tree is fitted under constraints, dpflow's own search counts unless it is too long."""
     from odtc.algorithms.constrained import engines  # most runs never need it
     from odtc.formulations.dpflow import constrained
 

@@ -21,13 +21,10 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError, OdtcError, SaysNothingError, SearchOnlyError, TreeError
-from odtc.model.vectors import replaced
 from odtc.problem.constraints.groups import carrying, example_of, rarest
 from odtc.problem.constraints.kind import CONSTRAINTS, Constraint, Knows, OnPredictions, Repairs, Subject, read_number
-from odtc.problem.expressions import Expression, Need, Needs, Statement, missing, needed, stated
 from odtc.problem.formulation import FORMULATIONS, Compiled, SearchesItself
 from odtc.problem.problem import Problem
-from odtc.problem.support import able
 from odtc.trees.heap_tree import HeapTree, settle
 
 if TYPE_CHECKING:
@@ -274,7 +271,9 @@ def built(problem: Problem) -> "Model":
         If a model cannot express a constraint.
     """
     from odtc.model.builder import ModelBuilder
+    from odtc.model.vectors import replaced
     from odtc.problem.described import Described
+    from odtc.problem.expressions import missing
 
     model = replaced(problem.module.build(problem), problem=problem, described=Described(problem))
     for number, given in rowed(problem):
@@ -320,6 +319,8 @@ def able_models(kind: Member) -> str:
 @cache
 def _able_of(models: tuple[Member, ...], kind: Member) -> list[tuple[str, dict[str, Any]]]:
     """Return the registered models that support a kind; each of them is built, so the result is kept."""
+    from odtc.problem.support import able
+
     return able(lambda problem: takes(problem, kind))
 
 
@@ -339,6 +340,8 @@ def takes(problem: Problem, kind: Member) -> bool:
     -------
     bool
     """
+    from odtc.problem.expressions import missing
+
     texts = kind.tries(problem.encoded)
     if not texts:
         return not missing(problem, problem.module.build(problem), kind.NEEDS)
@@ -384,27 +387,6 @@ def mended(problem: Problem, heap: HeapTree) -> HeapTree | None:
             return None
         heap = given.module.mend(problem.encoded, given, heap)
     return None
-
-
-SPLITTING: Needs = ((Need(Statement.SPLITS_ON, "branch_nodes"),), (Need(Statement.SPLITS_ON_SCALE, "branch_nodes"),))
-BRANCHING: Needs = ((Need(Statement.BRANCHES, "branch_nodes"),),)
-
-
-def split_variables(problem: Problem, model: "Model") -> Expression:
-    """Return the statement "node t splits on f", with which constraints on splits are written.
-
-    Parameters
-    ----------
-    problem : Problem
-    model : Model
-
-    Returns
-    -------
-    Expression
-        [node, split]. If thresholds have variables of their own: [node, scale], one of which is 1 if the node branches.
-    """
-    splits = stated(problem, model, Statement.SPLITS_ON, "branch_nodes")
-    return splits if splits is not None else needed(problem, model, Statement.SPLITS_ON_SCALE, "branch_nodes")
 
 
 def posed(problem: Problem, texts: Iterable[str]) -> Problem:

@@ -40,13 +40,13 @@ from odtc.base.registry import Contract, Member, Registry
 from odtc.base.text import show_number
 from odtc.base.value_class import frozen_class, value_class
 from odtc.errors import ChoiceError
-from odtc.problem.constraints.by_definition import Reference, tried
 
 if TYPE_CHECKING:
     from odtc.algorithms.constrained.constrained_problem import Below
     from odtc.data.encoding import Encoded
     from odtc.model.builder import ModelBuilder
     from odtc.model.milp import Model
+    from odtc.problem.constraints.by_definition import Reference
     from odtc.problem.problem import Problem
     from odtc.trees.heap_tree import HeapTree
 
@@ -174,11 +174,15 @@ class ConstraintType(Protocol):
     def tries(self, encoded: Encoded) -> list[str]:
         """Return constraints of this kind on some data, as texts, from which the property tests draw, by the first
         words of its SUMMARY; some may be refused by `read`."""
+        from odtc.problem.constraints.by_definition import tried
+
         return tried(encoded, self.NAME, self.SUMMARY)
 
     def reference(self, encoded: Encoded, given: Constraint) -> Reference:
         """Return the reference: which trees satisfy it by definition, row by row, without using `value` and `rows`.
         Property tests compare it on every tree."""
+        from odtc.problem.constraints.by_definition import Reference
+
         return Reference()
 
     def values(

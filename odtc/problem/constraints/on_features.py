@@ -19,8 +19,9 @@ from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.constraint import SPLITTING, least_missed, split_variables
+from odtc.problem.constraints.constraint import least_missed
 from odtc.problem.constraints.kind import Constraint, Knows, Terms
+from odtc.problem.expressions import SPLITTING, split_variables
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 

@@ -15,10 +15,10 @@ from odtc.data.splits import Splits
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.constraint import SPLITTING, least_missed, split_variables
+from odtc.problem.constraints.constraint import least_missed
 from odtc.problem.constraints.kind import Constraint, Knows, Terms
 from odtc.problem.constraints.on_features import asked, of_label
-from odtc.problem.expressions import Expression
+from odtc.problem.expressions import SPLITTING, Expression, split_variables
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 

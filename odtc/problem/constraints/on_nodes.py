@@ -9,9 +9,9 @@ import numpy as np
 from odtc.data.encoding import Encoded
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.constraint import BRANCHING, least_missed
+from odtc.problem.constraints.constraint import least_missed
 from odtc.problem.constraints.kind import Constraint, Knows, Subject
-from odtc.problem.expressions import Statement, needed
+from odtc.problem.expressions import BRANCHING, Statement, needed
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 

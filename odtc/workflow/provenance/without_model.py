@@ -32,7 +32,6 @@ from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
 from odtc.workflow.posing import POSED, model_to_json, pose_run
 from odtc.workflow.results import Fit
-from odtc.workflow.row_selection.selection import rounds_of
 from odtc.workflow.run_record import SCHEMA, from_folder, write_run
 from odtc.workflow.run_record import SHAPE as RECORD
 from odtc.workflow.solving import learns
@@ -74,8 +73,13 @@ def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, rep
     not the case for a tree that was chosen among the nearly best."""
     dataset = done.dataset
     source = dict(dataset.source) if dataset is not None else {}
-    if source.get("path") is None or rounds_of(spec.model.select) > 1:
+    if source.get("path") is None:
         return None
+    if spec.model.select is not None:
+        from odtc.workflow.row_selection.selection import rounds_of
+
+        if rounds_of(spec.model.select) > 1:
+            return None
     folder = Path(tree_path).resolve().parent
     more = {
         "objective": done.proof.objective,
