@@ -13,6 +13,7 @@ rising parts are shown one after the other. Rows that the sides of many splits h
 import time
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
+from statistics import median
 
 import numpy as np
 
@@ -80,10 +81,12 @@ class EarlyBound:
             columns = len(self.search.ranked.columns)
             some = sorted({0, columns // 2, columns - 1})
             for part in PARTS if self.height == 3 and left is not None else ():
-                asked, began = int(part * self._most()), time.monotonic()
+                asked, took = int(part * self._most()), []
                 for column in some:
+                    began = time.monotonic()
                     self.search.first_cut(column, 2, asked)
-                expected = (time.monotonic() - began) / len(some) * columns
+                    took.append(time.monotonic() - began)
+                expected = columns * median(took)  # one that parts the labels takes longer than most
                 if expected > SURE * left or HARDER * FEW_ASKED * expected < left:
                     break
                 self.soon = asked if FEW_ASKED * expected > left else 0
