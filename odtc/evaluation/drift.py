@@ -118,9 +118,9 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
     dict
         `leaves` (list of LeafDrift as dicts), `unanswered` (new rows that the old tree cannot answer), `psi` by column
         (None without the old rows; a column that is not in both has None), `psi_leaves` (None if the tree has no
-        counts), `psi_classes` of the target (None if it is not known for the old rows), and for classification
-        `accuracy` of the old tree then and now and of the new tree now, and `constraints` (`old_constraints`);
-        otherwise `figure`, its name, and `figures`, the same three of it.
+        counts), `constraints` (`old_constraints`, empty but for classification), `psi_classes` of the target (None if
+        it is not known for the old rows), and for classification `accuracy` of the old tree then and now and of the
+        new tree now; otherwise `figure`, its name, and `figures`, the same three of it.
     """
     old, dataset = done.old, done.dataset
     leaves, task = leaf_drift(old, dataset), TASKS.get(dataset.task)
@@ -131,6 +131,7 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
         "unanswered": int(dataset.n_file_rows - now.sum()),
         "psi": None if old_data is None else _columns(old_data, dataset),
         "psi_leaves": psi(then, now) if counted else None,
+        "constraints": old_constraints(done) if task.CLASSES else [],
     }
     if not task.CLASSES:
         ends = _task_figures(old, old_data), _task_figures(old, dataset), done.chosen.metrics["training"]
@@ -148,7 +149,6 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
             "old_now": right / dataset.n_rows,
             "new_now": done.chosen.training.train_accuracy,
         },
-        "constraints": old_constraints(done),
     }
 
 

@@ -124,7 +124,7 @@ def test_the_model_is_fitted_and_checked_and_keeps_constraints():
 
 
 def test_rows_that_differ_but_are_one_row_are_refused():
-    with pytest.raises(ChoiceError, match="holds rows of 'iris' for one that differ"):
+    with pytest.raises(ChoiceError, match="merges rows of 'iris' with different numbers"):
         odtc.fit(EXAMPLES / "iris" / "iris.csv", "oblique_search", 2, encoding="auto:bins=3", params=QUICK)
 
 
