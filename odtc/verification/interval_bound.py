@@ -99,7 +99,7 @@ class IntervalBound:
             raise ValueError("a state holds no rows")
         if not target and not len(state.points):
             return
-        alone = float(rows.loss[members].sum(axis=0).min())
+        alone = float((inside.astype(float) @ rows.loss).min())  # sums of whole numbers
         if alone < target:
             raise CertificateError(
                 f"a single label costs {alone:.0f}, above the cost that no tree can avoid, the target is {target:.0f}"
