@@ -78,12 +78,32 @@ def least_of_two(answers: np.ndarray, loss: np.ndarray, price: float) -> float:
         return math.inf
     if loss.shape[1] != 2:
         return float(_of_roots(_pairs(answers, loss), loss.sum(axis=0), price).min())
-    gap, total = loss[:, 0] - loss[:, 1], loss.sum()
-    (pairs,) = _pairs(answers, gap[:, None])
-    one, all_ = np.diagonal(pairs).astype(float), loss.sum(axis=1) @ answers
-    true = _halves(all_, one, pairs, price)
-    false = _halves(total - all_, gap.sum() - one, one.astype(pairs.dtype) - pairs, price)
-    return float((true + false).min() + price)
+    (pairs,) = _pairs(answers, (loss[:, 0] - loss[:, 1])[:, None])
+    both, (all_, gap) = loss.sum(axis=1) @ answers, _both_and_gap(loss)
+    return float(_of_two(pairs, both, all_, gap, price).min())
+
+
+def _both_and_gap(loss: np.ndarray) -> tuple[float, float]:
+    """Return the cost of both labels on some rows, and of the first one minus that of the second."""
+    first, second = loss.sum(axis=0).tolist()
+    return first + second, first - second
+
+
+def _of_two(pairs: np.ndarray, both: np.ndarray, all_: float, gap: float, price: float) -> np.ndarray:
+    """Return float64 (splits,): the least cost of a tree of two levels and two labels with each split at its root.
+
+    Parameters
+    ----------
+    pairs : (splits, splits), the cost of the first label minus that of the second on the rows for which two splits are
+        true
+    both : float64 (splits,), the cost of both labels on the rows for which a split is true
+    all_, gap : float, both on all rows
+    price : float, of a branch node
+    """
+    one = np.diagonal(pairs).astype(float)
+    true = _halves(both, one, pairs, price)
+    false = _halves(all_ - both, gap - one, one.astype(pairs.dtype) - pairs, price)
+    return true + false + price
 
 
 def _halves(total: np.ndarray, gap: np.ndarray, pairs: np.ndarray, price: float) -> np.ndarray:
@@ -105,11 +125,29 @@ def _halves(total: np.ndarray, gap: np.ndarray, pairs: np.ndarray, price: float)
 def _least_sides(answers: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
     """Return float64 (splits, 2): the cost of the best tree of two levels on either side of each split (true and
     false), in any order; `answers` is bool (rows, splits)."""
+    if loss.shape[1] == 2:
+        return _least_sides_of_two(answers, loss, price)
     whole, total, found = _pairs(answers, loss), loss.sum(axis=0), []
     for own in answers.T:
         part = own if 2 * own.sum() <= len(own) else ~own  # the sums of the others follow by subtraction
         pairs, here = _pairs(answers[part], loss[part], whole.dtype), loss[part].sum(axis=0)
         found.append([_two_levels(pairs, here, price), _two_levels(whole - pairs, total - here, price)])
+    return np.array(found)
+
+
+def _least_sides_of_two(answers: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
+    """Do the same for two labels."""
+    gaps, costs = loss[:, 0] - loss[:, 1], loss.sum(axis=1)
+    (whole,), (of_pairs,) = _pairs(answers, gaps[:, None]), _pairs(answers, costs[:, None])
+    of_all, (all_, gap), found = np.diagonal(of_pairs).astype(float), _both_and_gap(loss), []
+    for own, both in zip(answers.T, of_pairs.astype(float)):
+        part = own
+        if 2 * own.sum() > len(own):
+            part, both = ~own, of_all - both
+        (pairs,), (here, turn) = _pairs(answers[part], gaps[part, None], whole.dtype), _both_and_gap(loss[part])
+        sides = (pairs, both, here, turn), (whole - pairs, of_all - both, all_ - here, gap - turn)
+        leaves = [(side[2] - abs(side[3])) / 2 for side in sides]
+        found.append([min(leaf, float(_of_two(*side, price).min())) for leaf, side in zip(leaves, sides)])
     return np.array(found)
 
 
