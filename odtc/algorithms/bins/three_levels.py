@@ -3,13 +3,15 @@
 A cut of a column sends the entries of the bins before `lo` left and those from `hi` on right; those between are not
 counted. For two columns one table of the sums over all pairs of their bins gives the saving of every leaf below two
 cuts. The cuts of one column are first cuts one after the other: each takes the table over from its neighbour and adds
-the entries between the two, so that all of them together visit each entry once for each side and pair of columns
-(MurTree shares its sums between neighbouring nodes in a similar way).
+the entries between the two, so that all of them together visit each entry once for each pair of columns (MurTree shares
+its sums between neighbouring nodes in a similar way).
 """
 
 import numpy as np
 
 from odtc.base.kernels import kernel
+
+STORED = 1 << 22  # sums of all first cuts that are stored at once, 32 MB
 
 
 def leaf(line, whole, a, b):
@@ -157,30 +159,61 @@ def below_one_column(c, members, first_cuts, last, cuts, m, whole, price, shape,
             leaves_of_one(line, whole, last, cuts, m, price, left[f, side, c], right[f, side, c])
 
 
+def below_two_cuts(table, A, B, cuts, n_cuts, c, d, whole, price, left, right, saved):
+    """Update the least costs on both sides of each cut of two columns by the cuts of the other one, on one side of a
+    first cut, of which `table` has the sums."""
+    lo, hi, m = cuts[d, 0], cuts[d, 1], n_cuts[d]
+    for i in range(n_cuts[c]):
+        if whole:
+            leaves_of_two(table, A, B, cuts[c], i, lo, hi, m, price, left[c], right[c], left[d], right[d])
+        else:
+            leaves_of_many(table, A, B, cuts[c], i, lo, hi, m, price, left[c], right[c], left[d], right[d], saved)
+
+
+def subtract(everything, table, A, B, rest):
+    """Write the sums of the entries that are not in a table."""
+    for k in range(table.shape[0]):
+        for a in range(1, A + 1):
+            for b in range(1, B + 1):
+                rest[k, a, b] = everything[k, a, b] - table[k, a, b]
+
+
 def below_two_columns(c, d, members, first_cuts, n_bins, cuts, n_cuts, whole, price, tables, left, right, best):
-    """Update the least costs on both sides of each cut of two columns by the cuts of the other one, below each first
-    cut."""
+    """Do this below each first cut. The entries are added in their order: those right of a first cut are all without
+    those before its `hi`, whose sums are stored until all are known. If that takes too much room, there is one table,
+    and all entries are added before."""
     ends, own, of_label, gains, costs = members
-    (pairs, table, saved), n_firsts = tables, first_cuts.shape[1]
-    A, B = n_bins[c], n_bins[d]
-    for side in range(2):  # as in `below_one_column`
+    (pairs, table, rest, behind, saved), n_firsts = tables, first_cuts.shape[1]
+    A, B, n, stored = n_bins[c], n_bins[d], own.shape[1], len(behind) == n_firsts
+    pairs[:, : A + 1, : B + 1] = 0
+    if not stored:
+        add_pairs(pairs, own[c], own[d], of_label, gains, costs, 0, n)
+        accumulate_pairs(pairs, A, B, behind[0])
         pairs[:, : A + 1, : B + 1] = 0
-        at = side * own.shape[1]
-        for step in range(n_firsts):
-            f = n_firsts - 1 - step if side else step
+    at = -1  # as many entries are in `table`
+    for f in range(n_firsts):
+        for side in range(2):
             if best[f, side] <= price:  # a leaf costs no more than a cut
                 continue
             to = ends[first_cuts[side, f]]
-            add_pairs(pairs, own[c], own[d], of_label, gains, costs, min(at, to), max(at, to))
-            at = to
-            accumulate_pairs(pairs, A, B, table)
-            one, two = left[f, side], right[f, side]
-            lo, hi, m = cuts[d, 0], cuts[d, 1], n_cuts[d]
-            for i in range(n_cuts[c]):
-                if whole:
-                    leaves_of_two(table, A, B, cuts[c], i, lo, hi, m, price, one[c], two[c], one[d], two[d])
-                else:
-                    leaves_of_many(table, A, B, cuts[c], i, lo, hi, m, price, one[c], two[c], one[d], two[d], saved)
+            if at != to:
+                add_pairs(pairs, own[c], own[d], of_label, gains, costs, max(at, 0), to)
+                accumulate_pairs(pairs, A, B, table)
+                at = to
+            if side == 0:
+                below_two_cuts(table, A, B, cuts, n_cuts, c, d, whole, price, left[f, 0], right[f, 0], saved)
+            elif stored:
+                behind[f, :, : A + 1, : B + 1] = table[:, : A + 1, : B + 1]
+            else:
+                subtract(behind[0], table, A, B, rest)
+                below_two_cuts(rest, A, B, cuts, n_cuts, c, d, whole, price, left[f, 1], right[f, 1], saved)
+    if stored:
+        add_pairs(pairs, own[c], own[d], of_label, gains, costs, max(at, 0), n)
+        accumulate_pairs(pairs, A, B, table)
+        for f in range(n_firsts):
+            if best[f, 1] > price:
+                subtract(table, behind[f], A, B, rest)
+                below_two_cuts(rest, A, B, cuts, n_cuts, c, d, whole, price, left[f, 1], right[f, 1], saved)
 
 
 @kernel
@@ -224,7 +257,13 @@ def three_levels(
     for c in range(C):
         below_one_column(c, ordered, first_cuts, n_bins[c], cuts[c], n_cuts[c], whole, price, shape, left, right, best)
     square = (n_sums, most_bins + 1, most_bins + 1)
-    tables = np.zeros(square, np.int64), np.zeros(square, np.int64), np.zeros((4, most_cuts), np.int64)
+    tables = (
+        np.zeros(square, np.int64),
+        np.zeros(square, np.int64),
+        np.zeros(square, np.int64),
+        np.zeros((n_firsts if n_firsts * n_sums * most_bins**2 < STORED else 1, *square), np.int64),
+        np.zeros((4, most_cuts), np.int64),
+    )
     for c in range(C):
         for d in range(c + 1, C):
             if n_cuts[c] and n_cuts[d]:

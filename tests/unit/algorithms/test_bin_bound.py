@@ -88,6 +88,9 @@ def test_four_levels(monkeypatch):
     assert stages(rank, loss, 0.0, 4, 3)[-1][0] <= best
 
 
+with_one_table = three_levels.with_constants(STORED=0)
+
+
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tables(), st.integers(1, 5), st.integers(1, 5))
 def test_three_levels_are_two_on_each_side_of_the_best_first_cut(table, parts, first_parts):
@@ -108,7 +111,8 @@ def test_three_levels_are_two_on_each_side_of_the_best_first_cut(table, parts, f
             + two_levels_of_bins.two_levels(*below, members[code[members] >= hi], *rows)
             for lo, hi in cuts.T
         ]
-        assert three_levels(code, int(n_bins), cuts, *below, members, *rows) == min(paid, default=2**62)
+        for loops in (three_levels, with_one_table):
+            assert loops(code, int(n_bins), cuts, *below, members, *rows) == min(paid, default=2**62)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
