@@ -214,6 +214,14 @@ def test_a_start_is_what_it_goes_on_from(name):
     assert (found.termination, found.start) == ("optimal", "accepted") and found.objective == pytest.approx(0, abs=1e-6)
 
 
+def test_a_start_of_a_model_that_presolve_solves_is_not_called_lost(name):
+    if not find_solver(name).DIALECT.start:
+        pytest.skip(f"{name} takes no start")
+    found = solve(model([1, 2], [[1, 0], [0, 1]], 1, np.inf), name, LIMIT, start=np.ones(2))
+    assert found.termination == "optimal" and found.objective == pytest.approx(3)
+    assert found.start != "not confirmed"
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("format", ["mps", "lp", "fixed-mps"])
 def test_folders_and_names_of_any_kind(name, format, monks, tmp_path):

@@ -25,7 +25,12 @@ BOUND = re.compile(r"^Lower bound: +(\S+)", re.M)
 BOUND_ERROR = 0.0005  # it prints three decimals
 WITHIN_GAP = re.compile(r"^Result - Optimal solution found \(within gap", re.M)
 NODES = re.compile(r"^Enumerated nodes: +(\d+)", re.M)
-STARTED = re.compile(r"MIPStart provided solution with cost")
+# A model that presolve solves has no line on its start but that its values were read.
+STARTED = re.compile(
+    r"MIPStart provided solution with cost"
+    r"|^MIPStart values read for [1-9]\d* variables\.$[\s\S]*^Cgl0004I processed model has 0 rows, 0 columns ",
+    re.M,
+)
 
 # The last such line in the log holds.
 BANNER = re.compile(r"^(Welcome to the CBC MILP Solver|CBC \S+ .*COIN-OR)", re.M)

@@ -26,7 +26,12 @@ LIVE = re.compile(r"\| +(?P<bound>\S+) +\| +(?P<incumbent>\S+) +\| +[^|]+\|[^|]+
 BOUND = re.compile(r"^Dual Bound +: +(\S+)", re.M)
 NODES = re.compile(r"^Solving Nodes +: +(\d+)", re.M)
 WITHIN_GAP = re.compile(r"^SCIP Status +: .*\[gap limit reached\]", re.M)
-STARTED = re.compile(r"[1-9]\d*/\d+ feasible solution given by solution candidate storage|found by completesol")
+# A model that presolve solves has no line on its start but that it is a candidate.
+STARTED = re.compile(
+    r"[1-9]\d*/\d+ feasible solution given by solution candidate storage|found by completesol"
+    r"|was accepted as candidate[\s\S]*^presolving solved problem$",
+    re.M,
+)
 
 STATUS = re.compile(r"^SCIP Status +: .*\[(.+)\]\s*$", re.M)
 
