@@ -61,6 +61,7 @@ class BinBound:
         self.lower, self.parts = 0, ()
         self._label = ranked.saving.astype(np.int64)
         self._gain, self._most = np.abs(ranked.gain).astype(np.int64), ranked.most.astype(np.int64)
+        self._mass = self._most  # of each entry: bins of a column have about equal sums of it
         self._labels = max(2, ranked.stride)
         self._whole = ranked.stride == 1 and bool((self._most == self._gain).all())
         self._levels: dict[int, Bins] = {}
@@ -109,7 +110,7 @@ class BinBound:
 
     def _bins(self, parts: int) -> "Bins":
         if parts not in self._levels:
-            self._levels[parts] = Bins(self.ranked.rank, self._most, parts)
+            self._levels[parts] = Bins(self.ranked.rank, self._mass, parts)
         return self._levels[parts]
 
     def _work(self, parts) -> float:
@@ -182,12 +183,12 @@ class BinBound:
 
 
 class Bins:
-    """The columns in bins of about equal cost, and their cuts.
+    """The columns in bins of about equal mass, and their cuts.
 
     Parameters
     ----------
     rank : uint32 (entries, columns)
-    most : int64 (entries,), the maximum cost of an entry
+    mass : (entries,), of which all bins have about equal sums, such as the maximum cost of an entry
     parts : int
 
     Attributes
@@ -199,10 +200,10 @@ class Bins:
     exact : bool, whether each bin has one rank
     """
 
-    def __init__(self, rank: np.ndarray, most: np.ndarray, parts: int):
+    def __init__(self, rank: np.ndarray, mass: np.ndarray, parts: int):
         code, ends_of, found = [], [], []
         for ranks in rank.T:
-            ends = bin_ends(np.bincount(ranks, most), parts)
+            ends = bin_ends(np.bincount(ranks, mass), parts)
             code.append(np.searchsorted(ends, ranks).astype(np.uint16))
             ends_of.append(ends)
             found.append(cuts_of(ends))

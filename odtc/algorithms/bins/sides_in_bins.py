@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtc.algorithms.bins.bin_bound import BinBound, Bins
+from odtc.algorithms.bins.bin_bound import BinBound
 from odtc.algorithms.thresholds.ranks import RankedRows
 
 OF_SIDE = 8, 32  # bins of a column of a side: for its first cuts, and for the two levels below
@@ -111,11 +111,6 @@ class _Side(BinBound):
         saved = np.bincount(self._label, self._gain, self._labels)
         each = np.minimum(1.0, (saved.sum() - saved) / np.maximum(saved, 1e-9))
         self._mass = self._gain * each[self._label]
-
-    def _bins(self, parts: int) -> Bins:
-        if parts not in self._levels:
-            self._levels[parts] = Bins(self.ranked.rank, self._mass, parts)
-        return self._levels[parts]
 
     def bound(self) -> int:
         """Return the bound."""
