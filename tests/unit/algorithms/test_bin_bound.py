@@ -27,11 +27,11 @@ def least(rank, loss, depth, price):
 
 
 @st.composite
-def tables(draw):
+def tables(draw, most_rows=14, most_ranks=9):
     """(ranks, losses, price) of few rows: ties, copies, rows without a cost."""
-    n, columns, labels = draw(st.integers(1, 14)), draw(st.integers(1, 3)), draw(st.integers(2, 3))
+    n, columns, labels = draw(st.integers(1, most_rows)), draw(st.integers(1, 3)), draw(st.integers(2, 3))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    rank = random.integers(0, draw(st.integers(1, 9)), (n, columns))
+    rank = random.integers(0, draw(st.integers(1, most_ranks)), (n, columns))
     loss = random.integers(0, 4, (n, labels)).astype(float)
     if draw(st.booleans()):  # errors
         loss = 1 - np.eye(labels)[random.integers(0, labels, n)]

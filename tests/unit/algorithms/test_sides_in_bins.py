@@ -16,18 +16,7 @@ from odtc.data.reading import read_arrays
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
 from odtc.workflow import pipeline
-
-
-@st.composite
-def tables(draw):
-    """(ranks, losses, price) of some rows: ties, copies, rows without a cost."""
-    n, columns, labels = draw(st.integers(1, 40)), draw(st.integers(1, 3)), draw(st.integers(2, 3))
-    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    rank = random.integers(0, draw(st.integers(1, 40)), (n, columns))
-    loss = random.integers(0, 4, (n, labels)).astype(float)
-    if draw(st.booleans()):  # errors
-        loss = 1 - np.eye(labels)[random.integers(0, labels, n)]
-    return rank, loss, float(draw(st.sampled_from([0, 0, 1])))
+from tests.unit.algorithms.test_bin_bound import tables
 
 
 def shown(ranked, seconds, need=2**40):
@@ -37,7 +26,7 @@ def shown(ranked, seconds, need=2**40):
 
 
 @settings(max_examples=20, deadline=None)
-@given(tables(), st.sampled_from([0.0, 1e9]))
+@given(tables(40, 40), st.sampled_from([0.0, 1e9]))
 def test_no_tree_costs_less(table, seconds):
     rank, loss, price = table
     ranked = rank_rows(rank, loss, price=price)
