@@ -95,8 +95,11 @@ class EarlyBound:
     def takes_more(self, seconds: float) -> bool:
         """Return whether a bound by one cut of each column takes more than so many seconds, however quick the
         machine."""
-        ranked = self.search.ranked
-        return QUICK * self.patience * len(ranked.columns) ** 2 * ranked.n / 2 ** (self.height - 2) > seconds
+        return self._at_least(self.patience * self.search.ranked.n / 2 ** (self.height - 2)) > seconds
+
+    def _at_least(self, entries: float) -> float:
+        """Return the seconds that trees of depth 2 of so many entries in all take at least."""
+        return QUICK * len(self.search.ranked.columns) ** 2 * entries
 
     def by_common_rows(self, timed: bool) -> None:
         """The bound by rows that the sides of many splits have in common; with a limit (`timed`) as far as it goes."""
@@ -145,10 +148,9 @@ class EarlyBound:
 
     def _never_in(self, seconds: float) -> bool:
         """Return whether the first pass takes longer, however quick the machine."""
-        ranked = self.search.ranked
-        if ranked.by_splits:
+        if self.search.ranked.by_splits:
             return False
-        return QUICK * len(ranked.columns) ** 2 * self.common.work(self.height, self.least) > seconds
+        return self._at_least(self.common.work(self.height, self.least)) > seconds
 
     def _most(self):
         return min(self.need, self.search.known(self.height).upper)

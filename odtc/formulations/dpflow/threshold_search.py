@@ -243,8 +243,8 @@ class ThresholdSearch:
         if not self._can_count():
             return self._ended(heap, bound)
         splits, search, counted = self.counting or self._counting()
-        scale, written = 2**depth, None
-        need, leaves, columns, stopped = self._units(heap) * scale + heap.n_branch_nodes, True, False, False
+        written, leaves, columns, stopped = None, True, False, False
+        need = self._units(heap) * self._scale + heap.n_branch_nodes
         try:
             search.solve(depth, need)
         except TimeLimitReached:
@@ -274,16 +274,19 @@ class ThresholdSearch:
 
     def _can_count(self) -> bool:
         """Return whether trees of equal cost can be distinguished by their leaves."""
-        scale = 2**self.problem.topology.depth
-        most = int(self.ranked.most.sum()) + scale * (self.ranked.price + 1)
-        return self.costs.parts is None and self.costs.exact and 4 * scale * most < EXACT
+        most = int(self.ranked.most.sum()) + self._scale * (self.ranked.price + 1)
+        return self.costs.parts is None and self.costs.exact and 4 * self._scale * most < EXACT
 
     def _counting(self) -> "tuple[RankedSplits, RankSearch, _Counted]":
         """Return the rows with costs that count branch nodes, too, their search, and its limit."""
-        scale = 2**self.problem.topology.depth
-        splits, counted = self.splits.counting(scale), _Counted(self.search, self.problem.params.fewest)
-        counted.search = RankSearch(splits.ranked, counted.look, room=self.search.room).after(self.search, scale)
+        splits, counted = self.splits.counting(self._scale), _Counted(self.search, self.problem.params.fewest)
+        counted.search = RankSearch(splits.ranked, counted.look, room=self.search.room).after(self.search, self._scale)
         return splits, counted.search, counted
+
+    @property
+    def _scale(self) -> int:
+        """Units of the costs that count branch nodes for each unit of the search: more than a tree has such nodes."""
+        return 1 << self.problem.topology.depth
 
     def _solved_at_once(self, depth: int) -> bool:
         """Return whether a kernel has found the best tree, and at the same time the fewest leaves: where that takes no
@@ -293,7 +296,7 @@ class ThresholdSearch:
             return False
         self.counting = self._counting()
         search, known = self.counting[1], self.search.known(depth)
-        cost = search.solve(depth).upper >> depth  # 2^depth units each, and one for each branch node
+        cost = search.solve(depth).upper // self._scale
         self.search.plant(depth, search.tree(depth))
         if known.upper == cost:
             known.lower = cost
