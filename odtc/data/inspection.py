@@ -187,6 +187,8 @@ def inspect_data(
     if not whole.copies.all():  # of a policy a row of the file may be several rows
         whole = whole.taken(whole.copies > 0)
     gaps, left_out = _gaps(whole.X, whole.n_rows), whole.left_out
+    asked: Counter | None
+    n_candidate_splits: int | None
     try:
         lacks_cells = gaps.any() or whole.n_unlabelled or _gaps(whole.auxiliary_X, whole.n_rows).any()
         is_whole = reading.missing == "separate" or not lacks_cells
@@ -225,7 +227,7 @@ def _notes_on_splits(dataset: Dataset, scheme: str, asked: Counter, notes: list[
     return ([Note("", "single levels", text)] if text else []) + _unasked(dataset, asked, known)
 
 
-def _splits_per_column(dataset: Dataset, scheme: str) -> tuple[Counter | None, int | None]:
+def _splits_per_column(dataset: Dataset, scheme: str) -> tuple[Counter, int]:
     """Return the number of splits of an encoding on each column by itself, by its name, and on all columns."""
     encoded, names = encode(dataset, scheme), [feature.name for feature in dataset.features]
     splits = Splits.of(encoded.splits)

@@ -1,8 +1,8 @@
 """Builder of models: a formulation adds blocks of variables and constraints, and terms between them.
 
 The declarations determine the size, too: a block has as many variables as its axes have labels, a term as many
-nonzeros as its labels broadcast to. Within `odtc.model.blocks` only these numbers are computed, exactly, and nothing
-is laid out: no vector, no name, no entry (odtc.problem.estimates).
+nonzeros as its labels broadcast to. Within `counting` of odtc.model.blocks only these numbers are computed, exactly,
+and nothing is laid out: no vector, no name, no entry (odtc.problem.estimates).
 """
 
 from collections.abc import Callable
