@@ -4,12 +4,13 @@ import errno
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, TextIO
 
 from odtc.base import interrupts, phases
 from odtc.base.text import ESCAPES, as_remark, count_of, one_line, percent_text, visible
+from odtc.errors import OdtcError
 
 
 class ReadableStream:
@@ -107,6 +108,16 @@ def print_json(facts: dict) -> None:
     with interrupts.held(last=True):
         text = json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
         print(text.translate({code: f"\\u{code:04x}" for code in ESCAPES}))  # the same text to a program
+
+
+def of_run(read: Callable[[], Any], otherwise: Any = None) -> Any:
+    """Return what `read` finds about the run of a tree that is used; if a file of the run is broken, print a note, and
+    return `otherwise`."""
+    try:
+        return read()
+    except OdtcError as problem:
+        say(f"note: {problem}")
+        return otherwise
 
 
 def say_replaced(paths) -> None:

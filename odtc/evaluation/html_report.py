@@ -13,7 +13,6 @@ import numpy as np
 
 import odtc
 from odtc.base import phases
-from odtc.base.system import read_file
 from odtc.base.templates import render, template_folders
 from odtc.base.text import of, percent
 from odtc.base.value_class import value_class
@@ -23,7 +22,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows
 from odtc.data.splits import Splits
 from odtc.data.task import TASKS, expect_classes
-from odtc.errors import CertificateError, ChoiceError, DataError, OdtcError, TreeError
+from odtc.errors import CertificateError, ChoiceError, DataError, TreeError
 from odtc.evaluation import board
 from odtc.evaluation.assured_record import AssuredRecord, counted_again, read_assured
 from odtc.evaluation.board import Claim
@@ -326,14 +325,13 @@ def kept_of_run(tree: str | Path) -> list[dict]:
     -------
     list of dict
         As of `kept_facts`; empty without constraints, and if the data of the run is not there.
+
+    Raises
+    ------
+    OdtcError
+        If a file of the run is broken.
     """
-    try:
-        record = json.loads(read_file(str(tree).removesuffix(".tree.json") + ".run.json"))
-        if not record["fit"]["model"]["constraints"]:
-            return []
-        run = open_run(tree)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, OdtcError):
-        return []  # a tree by itself is explained, too
+    run = open_run(tree)
     if run.fit is None:
         return []
     try:

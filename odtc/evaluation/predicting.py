@@ -17,7 +17,7 @@ from odtc.data.reading import read_scored_rows
 from odtc.data.reading_rows import CodedRows, code_frames
 from odtc.data.reading_spec import ON_MISSING
 from odtc.data.task import TASKS
-from odtc.errors import ChoiceError, OdtcError
+from odtc.errors import ChoiceError
 from odtc.evaluation.html_report import open_run
 from odtc.trees.attack import is_robust, reachable_leaves
 from odtc.trees.boxes import Boxes
@@ -289,11 +289,13 @@ def boxes_of_run(tree: str | Path) -> Boxes | None:
     -------
     Boxes or None
         None for a tree without a manifest, and if its rows stay where they are.
+
+    Raises
+    ------
+    OdtcError
+        If a file of the run is broken.
     """
-    try:
-        fit = open_run(tree).fit
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, OdtcError):
-        return None  # a tree by itself is explained, too
+    fit = open_run(tree).fit
     return None if fit is None else fit.problem.module.boxes(fit.problem)
 
 

@@ -17,11 +17,13 @@ from odtc.base.atomic_write import write_text
 from odtc.base.commit import current, expect_settled, remains
 from odtc.base.json_schema import (
     FLAG,
+    NOT_WHOLE,
     NUMBER,
     REAL,
     TEXT,
     WHOLE,
     SchemaError,
+    explain_error,
     list_of,
     read_object,
     schema_of,
@@ -36,6 +38,7 @@ from odtc.data.reading import fingerprint
 from odtc.errors import ChoiceError, OdtcError, TreeError
 from odtc.model.solution import Options, Racer, Solution, Termination
 from odtc.problem.problem import Problem
+from odtc.workflow.provenance.run_of_tree import MANIFEST, RECORD, RunOfTree
 from odtc.workflow.specification import PARTS, ModelSpec, ReadingSpec, RunSpec, SolvingSpec
 
 SCHEMA = "odtc.run/1"
@@ -259,25 +262,23 @@ def from_folder(given, folder: Path):
 
 def settings_of(tree_path: str | Path) -> RunSpec | None:
     """Return the specification of the run that left a tree, by the record, the manifest or the certificate next to
-    it; None if none states it."""
+    it; None if none states it. Raises TreeError or ManifestError if the record or the manifest is broken."""
     from odtc.workflow.manifest import read_manifest
 
-    path = Path(tree_path)
-    stem = str(path).removesuffix(".tree.json")
-    try:
-        facts = read_object(f"{stem}.run.json", "a run", TreeError)[KEY]
-        if facts["tree"] == fingerprint(path):
+    path, run = Path(tree_path), RunOfTree(tree_path)
+    record, manifest = Path(run.stem + RECORD), Path(run.stem + MANIFEST)
+    if KEY in run.record:
+        facts = run.record[KEY]
+        try:
             validate(facts, SPECIFIED)
             return _specification(facts, path.resolve().parent)
-    except (OdtcError, SchemaError, KeyError, TypeError, ValueError):
-        pass  # such as a tree that `odtc decode` wrote
+        except (OdtcError, *NOT_WHOLE) as problem:
+            raise TreeError(f"the settings in {str(record)!r} are damaged: {explain_error(problem)}") from None
+    if manifest.is_file():  # a tree that `odtc decode` wrote
+        found, (solving, start) = read_manifest(manifest), read_solving(run.stem)
+        return of_manifest(found.facts, found.problem, start, solving)
     try:
-        manifest, (solving, start) = read_manifest(f"{stem}.odt.json"), read_solving(stem)
-        return of_manifest(manifest.facts, manifest.problem, start, solving)
-    except (OdtcError, KeyError, TypeError, ValueError):
-        pass  # such as a tree that `odtc certify` wrote
-    try:
-        facts = read_object(f"{stem}.certificate.json", "certificate", TreeError)
+        facts = read_object(f"{run.stem}.certificate.json", "certificate", TreeError)
         return of_certificate(facts) if facts["tree"] == read_object(path, "tree", TreeError) else None
     except (OdtcError, KeyError, TypeError, ValueError):
         return None

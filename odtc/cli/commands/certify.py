@@ -90,7 +90,7 @@ def certify(
 def _expect_no_other_run(tree: Path, spec, data: Path) -> None:
     """Raise ChoiceError if a run of another problem left the tree, which the tree of the certificate would replace."""
     from odtc.workflow.provenance.certified_later import is_of_run
-    from odtc.workflow.provenance.run_parameter import RECORD, TREE
+    from odtc.workflow.provenance.run_of_tree import RECORD, TREE
 
     stem = str(tree).removesuffix(TREE)
     if tree.exists() and Path(stem + RECORD).is_file() and not is_of_run(tree, spec, data):

@@ -94,6 +94,7 @@ def explain(
     from odtc.data.task import TASKS
     from odtc.trees.explanation import explain_rows
     from odtc.trees.tree import read_tree
+    from odtc.workflow.provenance.run_of_tree import RunOfTree
 
     loaded = described(read_tree(tree), data, spec.reading)
     rows = read_rows(data, loaded.features, loaded.classes, loaded.target, used=loaded.used)
@@ -104,8 +105,9 @@ def explain(
             )
     shown = loaded if as_json else loaded.shown
     paths = explain_rows(shown, rows.X[[number - 1 for number in row]], row)
-    kept = _kept(tree)
-    moved = _moved(tree, loaded, rows.X, row)
+    run = RunOfTree(tree, console.say)
+    kept = _kept(run)
+    moved = _moved(run, loaded, rows.X, row)
     if as_json:
         told_kept = {"constraint_values": kept} if kept else {}
         facts = [
@@ -127,23 +129,21 @@ def explain(
             print(kept_line(entry, loaded))
 
 
-def _moved(tree: Path, loaded, X, numbers: list[int]) -> dict[int, dict]:
+def _moved(run, loaded, X, numbers: list[int]) -> dict[int, dict]:
     """Return for each row the predictions of the tree wherever it is moved; {} for a tree whose rows stay."""
-    from odtc.workflow.provenance.run_parameter import run_parameter
-
-    if run_parameter(tree, "robust") is None:
+    if run.parameter("robust") is None:
         return {}
     from odtc.evaluation.predicting import answers_within, boxes_of_run
 
-    boxes = boxes_of_run(tree)
+    boxes = console.of_run(lambda: boxes_of_run(run.tree))
     return {} if boxes is None else {number: answers_within(loaded, X[number - 1], boxes) for number in numbers}
 
 
-def _kept(tree: Path) -> list[dict]:
+def _kept(run) -> list[dict]:
     """Return the constraints of the run and the figures of the tree on its training and test rows, if a record is next
     to the tree. The rows to explain are not test rows: two of them say nothing about a rate."""
-    if not Path(str(tree).removesuffix(".tree.json") + ".run.json").is_file():
+    if not run.record.get("fit", {}).get("model", {}).get("constraints"):
         return []
-    from odtc.evaluation.html_report import kept_of_run  # many trees have no run, and need nothing of it
+    from odtc.evaluation.html_report import kept_of_run  # many trees have no constraints, and need nothing of it
 
-    return kept_of_run(tree)
+    return console.of_run(lambda: kept_of_run(run.tree), [])

@@ -47,7 +47,7 @@ def show(
     from odtc.trees.tree import read_tree
     from odtc.workflow.near_optimal import read_pool
     from odtc.workflow.near_optimal_set import read_near_optimal_set
-    from odtc.workflow.provenance.run_parameter import about_run, run_parameter
+    from odtc.workflow.provenance.run_of_tree import RunOfTree
 
     near = read_near_optimal_set(tree)
     pool = near or read_pool(tree)
@@ -67,8 +67,9 @@ def show(
         raise ChoiceError(f"--to {to} makes no text; use `odtc export`")
     if text is None:
         one = labelled(pool.trees[number - 1] if pool is not None else read_tree(tree), labels)
-        text = render_tree(one, to, templates, about_run(tree) if pool is None else ())
-        if to == "text" and pool is None and (moves := run_parameter(tree, "robust")):
+        run = RunOfTree(tree, console.say)
+        text = render_tree(one, to, templates, run.lines() if pool is None else ())
+        if to == "text" and pool is None and (moves := run.parameter("robust")):
             text += f"\nrobust    correct even if rows are moved within {moves}; `odtc report` counts them\n"
     (sys.stdout if to == "text" else console.data_stream()).write(text)
 
@@ -93,7 +94,7 @@ def export(
     from odtc.trees.exporting import export as exported
     from odtc.trees.exporting import named
     from odtc.trees.tree import read_tree
-    from odtc.workflow.provenance.run_parameter import about_run
+    from odtc.workflow.provenance.run_of_tree import RunOfTree
 
     o = _file(o)
     to = to or (o.suffix.removeprefix(".") if o is not None else "")
@@ -107,7 +108,7 @@ def export(
     if o is not None:
         require_writable(o, tree)
     read = labelled(read_tree(tree), labels)
-    made = exported(read, to, templates, about_run(tree))
+    made = exported(read, to, templates, RunOfTree(tree, console.say).lines())
     for text in _export_remarks(tree, read, to, templates):
         console.say(f"note: {text}")
     if o is not None:
@@ -128,12 +129,14 @@ def _export_remarks(path: Path, tree, to: str, templates) -> list[str]:
     from odtc.trees.exporting import EXPORTERS, remarks
     from odtc.workflow.provenance.without_model import data_of_tree
 
-    if to not in EXPORTERS.names() or (data := data_of_tree(path)) is None:
+    if to not in EXPORTERS.names():
         return []
     try:
+        if (data := data_of_tree(path)) is None:
+            return []
         rows = read_rows(data, tree.features, tree.classes, tree.target, used=sorted(tree.used))
         return remarks(tree, to, rows.X, templates)
-    except OdtcError:  # such as a cell that is not a number in a row that was left out
+    except OdtcError:  # such as a broken record, or a cell that is not a number in a row that was left out
         return []
 
 
@@ -179,6 +182,7 @@ def predict(
     from odtc.data.task import TASKS
     from odtc.evaluation.predicting import predict_file, score_of_task
     from odtc.trees.tree import read_tree
+    from odtc.workflow.provenance.run_of_tree import RunOfTree
 
     o = _file(o)
     if o is not None:
@@ -189,7 +193,8 @@ def predict(
     keep = as_json and not score
     figures = score_of_task(tree, data) if score and not TASKS.get(loaded.task).CLASSES else None
     score = score and figures is None
-    boxes = _boxes(tree, score)
+    run = RunOfTree(tree, console.say)
+    boxes = _boxes(run, score)
 
     def write(stream):
         return predict_file(loaded, data, on_missing, stream, score, keep, probabilities=probabilities)
@@ -199,7 +204,7 @@ def predict(
         if words:
             console.say(f"note: {words}")
     if score or figures is not None:
-        _say_of_training_rows(tree, given, data, layout)
+        _say_of_training_rows(run, given, data, layout)
     if o is not None and not as_json:
         console.say(f"wrote {o}: {done.n_rows:,} prediction{'' if done.n_rows == 1 else 's'}")
     if figures is not None:
@@ -234,28 +239,25 @@ def _write_predictions(write, o: Path | None, shown: bool):
     return done
 
 
-def _boxes(tree: Path, score: bool):
+def _boxes(run, score: bool):
     """Return the boxes within which --score moves rows, or None; print a note if a robust tree has no row moved."""
-    from odtc.workflow.provenance.run_parameter import run_parameter
-
-    moves, boxes = run_parameter(tree, "robust"), None
+    moves, boxes = run.parameter("robust"), None
     if moves and score:
         from odtc.evaluation.predicting import boxes_of_run
 
-        boxes = boxes_of_run(tree)
+        boxes = console.of_run(lambda: boxes_of_run(run.tree))
     if moves and boxes is None:
         why = "its run cannot be read, so no row is moved" if score else "--score moves them, `odtc explain` each"
         console.say(f"note: the tree has to be correct wherever rows are moved within {moves}; {why}")
     return boxes
 
 
-def _say_of_training_rows(tree: Path, read, data: Path, layout) -> None:
+def _say_of_training_rows(run, read, data: Path, layout) -> None:
     """Print a note if the file that is scored is the one that the tree was trained on."""
     from odtc.data.dataset import layout_of
     from odtc.data.reading import is_same_table
-    from odtc.workflow.provenance.run_parameter import training_file
 
-    source = {"sha256": training_file(tree), "sheet": layout_of(read.features).get("sheet")}
+    source = {"sha256": run.training_sha256, "sheet": layout_of(read.features).get("sheet")}
     if source["sha256"] is not None and is_same_table(data, layout, source):
         console.say(
             "note: this is the file that the tree was trained on, so its score is not an estimate for new rows; score "

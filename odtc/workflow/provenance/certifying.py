@@ -22,7 +22,7 @@ from odtc.verification.coverage import words
 from odtc.workflow import artifacts
 from odtc.workflow.decoding import proved
 from odtc.workflow.provenance.certificates import LEAST
-from odtc.workflow.provenance.run_parameter import TREE
+from odtc.workflow.provenance.run_of_tree import TREE
 from odtc.workflow.results import Fit
 
 

@@ -31,6 +31,7 @@ from odtc.trees.tree import Tree, read_tree
 from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
 from odtc.workflow.posing import POSED, model_to_json, pose_run
+from odtc.workflow.provenance.run_of_tree import RunOfTree
 from odtc.workflow.results import Fit
 from odtc.workflow.run_record import SCHEMA, from_folder, write_run
 from odtc.workflow.run_record import SHAPE as RECORD
@@ -153,38 +154,23 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
 
 
 def data_of_tree(tree_path: Path) -> Path | None:
-    """Return the data file that a tree was trained on, by the manifest or the record next to it; None if neither names
-    one that is there and unchanged."""
-    for folder, told in _told_of_tree(tree_path):
-        try:
-            path = folder / told["data"]["path"]
-            if path.is_file() and fingerprint(path) == told["data"]["sha256"]:
-                return Path(os.path.relpath(path))
-        except (OdtcError, KeyError, TypeError):
-            continue
-    return None
+    """Return the data file that a tree was trained on, by the record or the manifest next to it; None if neither names
+    one that is there and unchanged. Raises TreeError if one of them is broken."""
+    stated = RunOfTree(tree_path).told.get("data", {})
+    path = tree_path.resolve().parent / (stated.get("path") or "")
+    same = path.is_file() and stated.get("sha256") == fingerprint(path)
+    return Path(os.path.relpath(path)) if same else None
 
 
 def reading_of_tree(tree_path: Path) -> dict:
-    """Return the keywords with which the data of a tree was read, by the manifest or the record next to it; {} if
-    neither states them."""
-    for _, told in _told_of_tree(tree_path):
-        with contextlib.suppress(KeyError, TypeError):
-            read_so = ReadingSpec(**told["reading"]) if "reading" in told else ReadingSpec.from_manifest(told["data"])
-            return read_so.keywords | {"labels": None}
-    return {}
-
-
-def _told_of_tree(tree_path: Path) -> list[tuple[Path, dict]]:
-    """Return (folder, facts on its data) for the manifest and the record next to a tree, if they belong to it."""
-    stem, found = str(tree_path).removesuffix(".tree.json"), []
-    for name in (f"{stem}.odt.json", f"{stem}.run.json"):
-        with contextlib.suppress(OdtcError, KeyError, TypeError):
-            facts = read_object(name, "a run", TreeError, named=False)
-            told = facts.get("fit") or facts
-            if "tree" not in told or told["tree"]["sha256"] == fingerprint(tree_path):
-                found.append((Path(name).resolve().parent, told))
-    return found
+    """Return the keywords with which the data of a tree was read, by the record or the manifest next to it; {} if
+    neither states them. Raises TreeError if one of them is broken."""
+    told = RunOfTree(tree_path).told
+    try:
+        read_so = ReadingSpec(**told["reading"]) if "reading" in told else ReadingSpec.from_manifest(told["data"])
+    except (KeyError, TypeError):  # neither is there, or another version has written it
+        return {}
+    return read_so.keywords | {"labels": None}
 
 
 def _spec(facts: dict) -> RunSpec:
