@@ -14,7 +14,7 @@ from odtc.fileformats.model_files import read_model
 from odtc.model.solution import EDITED, Solution, Termination
 from odtc.workflow import artifacts, pipeline
 from odtc.workflow.decoding import finish
-from odtc.workflow.provenance import model_file, rechecking, recorded
+from odtc.workflow.provenance import claims, model_file, rechecking, recorded
 from odtc.workflow.provenance.recorded import described
 from tests.command_line import MONKS, odtc
 
@@ -91,7 +91,7 @@ def test_other_solvers_are_asked_about_the_tree(opened, folder, monkeypatch):
     asked = []
     monkeypatch.setattr(rechecking, "confirm", lambda *words: asked.append(words) or [])
     model, solution, manifest, _, done = opened
-    found = model_file.model_file(manifest, manifest.content, folder / "m.sol")
+    found = claims.model_file(manifest, manifest.content, folder / "m.sol")
     rechecked(opened, folder / "m.sol")
     assert asked == []
     rechecked(opened, folder / "m.sol", solvers=("cbc",), time_limit=7.0)
@@ -122,22 +122,22 @@ def test_it_is_the_tree_of_the_point_that_the_file_is_asked_about(opened, folder
 def test_the_file_of_a_content_is_found_packed_or_not_and_no_other(opened, folder, tmp_path):
     manifest, data = replace(opened[2], path=tmp_path / "m.odt.json"), (folder / "m.mps").read_bytes()
     content = manifest.content
-    assert model_file.model_file(manifest, content, tmp_path / "m.sol") is None
+    assert claims.model_file(manifest, content, tmp_path / "m.sol") is None
     for name, written in (("m.lp", b""), ("m.mps", data + b"* more\n")):
         (tmp_path / name).write_bytes(written)
-    assert model_file.model_file(manifest, content, tmp_path / "m.sol") is None
-    assert model_file.model_file(manifest, "", tmp_path / "m.sol") is None
+    assert claims.model_file(manifest, content, tmp_path / "m.sol") is None
+    assert claims.model_file(manifest, "", tmp_path / "m.sol") is None
     (tmp_path / "m.lp").unlink()
     (tmp_path / "m.lp").mkdir()  # a folder is no file
     (tmp_path / "m.mps.gz").write_bytes(gzip.compress(data))
-    assert model_file.model_file(manifest, content, tmp_path / "m.sol") == (tmp_path / "m.mps.gz", data)
+    assert claims.model_file(manifest, content, tmp_path / "m.sol") == (tmp_path / "m.mps.gz", data)
     (tmp_path / "m.mps.gz").write_bytes(gzip.compress(data)[:-9])  # damaged
-    assert model_file.model_file(manifest, content, tmp_path / "m.sol") is None
+    assert claims.model_file(manifest, content, tmp_path / "m.sol") is None
     (tmp_path / "m.mps").write_bytes(data)
     # Beside the solution, or beside the manifest.
-    assert model_file.model_file(manifest, content, tmp_path / "other.sol") == (tmp_path / "m.mps", data)
+    assert claims.model_file(manifest, content, tmp_path / "other.sol") == (tmp_path / "m.mps", data)
     elsewhere = replace(manifest, path=tmp_path / "none" / "m.odt.json")
-    assert model_file.model_file(elsewhere, content, tmp_path / "m.sol") == (tmp_path / "m.mps", data)
+    assert claims.model_file(elsewhere, content, tmp_path / "m.sol") == (tmp_path / "m.mps", data)
 
 
 def test_a_file_that_the_second_reader_does_not_know_is_said(opened):
@@ -148,7 +148,7 @@ def test_a_file_that_the_second_reader_does_not_know_is_said(opened):
 
 def test_without_a_point_of_a_solver_the_tree_is_held_against_the_file(opened, folder):
     model, solution, manifest, _, done = opened
-    found = model_file.model_file(manifest, manifest.content, folder / "m.sol")
+    found = claims.model_file(manifest, manifest.content, folder / "m.sol")
     checks, why = model_file.file_checks(model, replace(solution, x=None), done.decoded.heap, found)
     assert [check.name for check in checks] == OF_FILE[1:-1] and why == ""
     (check,) = model_file.file_checks(model, solution, done.decoded.heap, found)[0][4:]
@@ -161,7 +161,7 @@ def test_without_a_point_of_a_solver_the_tree_is_held_against_the_file(opened, f
 
 def test_who_is_asked_solves_the_file_or_the_model_if_there_is_none(opened, folder, monkeypatch):
     model, solution, manifest, _, _ = opened
-    found, asked = model_file.model_file(manifest, manifest.content, folder / "m.sol"), []
+    found, asked = claims.model_file(manifest, manifest.content, folder / "m.sol"), []
 
     def answered(given, name, time_limit):
         asked.append((given, name, time_limit))

@@ -5,13 +5,15 @@ it, and it is unknown which file that program read; if it names another content,
 by another program.
 """
 
-from collections import Counter
+import hashlib
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from odtc.base.atomic_write import stem_of
+from odtc.base.compression import gunzip
 from odtc.errors import ModelError, OdtcError, SolutionError
 from odtc.fileformats.model_files import names_in_file, read_model
 from odtc.fileformats.solution_files import RawPoint
@@ -21,8 +23,9 @@ from odtc.model.name_spans import Words
 from odtc.model.points import align, name_list
 from odtc.model.solution import Solution, Termination
 from odtc.workflow.manifest import SUFFIX, Manifest
-from odtc.workflow.provenance.in_memory import of_edited, unproved
+from odtc.workflow.provenance.in_memory import is_same, of_edited, unproved
 
+PACKED = b"\x1f\x8b"  # what gzip begins with
 ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
 
 
@@ -115,16 +118,37 @@ def _claimed(solution: Solution) -> str:
     return f" ({', '.join(claims)})" if claims else ""
 
 
-def file_of(manifest: Manifest, content: str, path: Path) -> Model | None:
-    """Return the model file of this content next to the solution or the manifest; None if there is none."""
+def model_file(manifest: Manifest, content: str, path) -> tuple[Path, bytes] | None:
+    """Find the model file of this content next to a solution or its manifest, and its bytes, unpacked; None if none is
+    there.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    content : str
+        The SHA-256 of its bytes.
+    path : path
+        The solution file.
+    """
     stems = dict.fromkeys([stem_of(path), str(manifest.path).removesuffix(SUFFIX)])
     for place in (Path(stem + ending) for stem in stems for ending in ENDINGS):
         try:
-            if place.is_file() and (found := read_model(place)).content == content:
-                return found
-        except ModelError:
+            data = place.read_bytes() if place.is_file() else b""
+            data = gunzip(data) if data[:2] == PACKED else data
+        except (OSError, EOFError, zlib.error, OdtcError):  # one that is damaged has another content
             continue
+        if data and hashlib.sha256(data).hexdigest() == content:
+            return place, data
     return None
+
+
+def file_of(manifest: Manifest, content: str, path: Path) -> Model | None:
+    """Return the model file of this content next to the solution or the manifest; None if there is none."""
+    found = model_file(manifest, content, path)
+    try:
+        return None if found is None else read_model(found[0])
+    except ModelError:
+        return None
 
 
 def under_columns(manifest: Manifest, model: Model, other: Model) -> Model | None:
@@ -158,20 +182,4 @@ def under_columns(manifest: Manifest, model: Model, other: Model) -> Model | Non
         matrix=other.A.tocsc()[:, place],
         terms=(),
     )
-    vectors = ("c", "col_lower", "col_upper", "integrality")
-    same = moved.offset == model.offset and all(
-        np.array_equal(getattr(moved, name), getattr(model, name)) for name in vectors
-    )
-    return None if same and _rows(moved) == _rows(model) else moved
-
-
-def _rows(model: Model) -> Counter:
-    """The rows of a model as a multiset of bytes: sides, columns and coefficients."""
-    A = model.A.tocsr()
-    A.sort_indices()
-    ends, places, data = A.indptr.tolist(), A.indices.astype("<i8"), A.data.astype("<f8")
-    sides = np.stack([model.row_lower, model.row_upper], axis=1).astype("<f8")
-    return Counter(
-        sides[i].tobytes() + places[begin:end].tobytes() + data[begin:end].tobytes()
-        for i, (begin, end) in enumerate(zip(ends[:-1], ends[1:]))
-    )
+    return None if is_same(moved, model) else moved

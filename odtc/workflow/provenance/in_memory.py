@@ -115,7 +115,7 @@ def _claimed(model: Model, solved: Solved) -> tuple[Model, Solution]:
     if solved.beyond:
         why = f"what {solved.solver} solved holds {solved.beyond} in addition to rows and columns, so nothing is proved"
         return ours, replace(unproved(found, why), model=ours.identity)
-    if _same(theirs, ours):
+    if is_same(theirs, ours):
         return ours, replace(found, model=ours.identity, content=ours.content)
     return replace(ours, edited=theirs), of_edited(ours, theirs, found)
 
@@ -152,9 +152,8 @@ def unproved(solution: Solution, why: str) -> Solution:
     return replace(solution, termination=end, bound=None, message=message)
 
 
-def _same(one: Model, other: Model) -> bool:
-    """Return whether two models in memory are one: the same columns in the same order, and the same rows in any
-    order."""
+def is_same(one: Model, other: Model) -> bool:
+    """Return whether two models are one: the same columns in the same order, and the same rows in any order."""
     vectors = ("c", "col_lower", "col_upper", "integrality")
     return (
         one.offset == other.offset

@@ -1,7 +1,5 @@
 """The model file that was solved, found again and held against the tree: by a second reader, and by other solvers."""
 
-import hashlib
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -10,8 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base import phases
-from odtc.base.atomic_write import stem_of
-from odtc.base.compression import gunzip
 from odtc.errors import ModelError, OdtcError, TreeError
 from odtc.fileformats.model_files import names_in_file, read_model
 from odtc.model.feasibility import TOLERANCE, Check, is_close
@@ -22,36 +18,9 @@ from odtc.problem.cuts.cut import arrange_tree
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.against_file import check_against_file
 from odtc.verification.file_as_written import Written, read_written
-from odtc.workflow.manifest import SUFFIX, Manifest
+from odtc.workflow.manifest import Manifest
 from odtc.workflow.provenance.claims import under_columns
 from odtc.workflow.solving import solve
-
-PACKED = b"\x1f\x8b"  # what gzip begins with
-ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
-
-
-def model_file(manifest: Manifest, content: str, path) -> tuple[Path, bytes] | None:
-    """Find the model file of this content next to a solution or its manifest, and its bytes, unpacked; None if none is
-    there.
-
-    Parameters
-    ----------
-    manifest : Manifest
-    content : str
-        The SHA-256 of its bytes.
-    path : path
-        The solution file.
-    """
-    stems = dict.fromkeys([stem_of(path), str(manifest.path).removesuffix(SUFFIX)])
-    for place in (Path(stem + ending) for stem in stems for ending in ENDINGS):
-        try:
-            data = place.read_bytes() if place.is_file() else b""
-            data = gunzip(data) if data[:2] == PACKED else data
-        except (OSError, EOFError, zlib.error, OdtcError):  # one that is damaged has another content
-            continue
-        if data and hashlib.sha256(data).hexdigest() == content:
-            return place, data
-    return None
 
 
 def file_checks(model: Model, solution: Solution, heap: HeapTree, found: tuple[Path, bytes]) -> tuple[list[Check], str]:

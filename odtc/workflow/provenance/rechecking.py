@@ -19,7 +19,8 @@ from odtc.model.solution import NO_POINT, Solution, Termination, gap
 from odtc.problem.problem import Problem
 from odtc.verification.encoding_again import check_encoding
 from odtc.workflow.manifest import Manifest
-from odtc.workflow.provenance.model_file import confirm, file_checks, model_file, same_model
+from odtc.workflow.provenance.claims import model_file
+from odtc.workflow.provenance.model_file import confirm, file_checks, same_model
 from odtc.workflow.provenance.searched_again import SECONDS
 from odtc.workflow.results import Fit, tree_cost
 from odtc.workflow.row_selection.selection import rounds_of, select_rows, undecided_text
