@@ -182,7 +182,8 @@ def _own(data, depth, limit, local) -> dict:
     from odtc.base import deadline
     from odtc.heuristics.heuristic import HEURISTICS
     from odtc.problem.branch_penalty import objective
-    from odtc.workflow import pipeline, searching
+    from odtc.workflow import searching
+    from tests import pipeline
 
     problem = pipeline.pose(data, "dpflow", depth, encoding="auto:bins=8" if local else "auto")
     for ranks in (9, 2):

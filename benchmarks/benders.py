@@ -44,7 +44,7 @@ def cpu() -> float:
 def measure(name: str, depth: str, solver: str, variant: str, model: str, limit: str) -> None:
     """Print the seconds, the end and the objective of one cell; the system ends this process at its limit."""
     from odtc.errors import NoSolutionError
-    from odtc.workflow import pipeline
+    from tests import pipeline
 
     params = {"literal": True} if variant == "literal" else {}
     if model == "bendersoct":

@@ -20,7 +20,7 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import CompleteTree
-from odtc.workflow import pipeline
+from tests import pipeline
 
 # CPU seconds of odtlearn 1.1.0's build (FlowOCT, python-mip CBC); depth 4 only as wall time there.
 PEER = {3: 20.3, 5: 85.9}

@@ -17,7 +17,7 @@ from benchmarks.data import data_file, data_folder
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.verification.certificate import check
-from odtc.workflow import pipeline
+from tests import pipeline
 
 SETS = ("iris", "wine", "pima-diabetes", "ionosphere")
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.data import data_folder
 from odtc import read
 from odtc.errors import OdtcError
-from odtc.workflow import pipeline
+from tests import pipeline
 
 RACE, SEX = "race:African-American", "personal_status_sex:A92"  # against the others; A92 are the women in the data
 SETS = {

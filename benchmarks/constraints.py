@@ -21,7 +21,7 @@ import odtc
 from benchmarks.data import data_folder
 from odtc.errors import NoSolutionError
 from odtc.formulations.dpflow.constrained import Posed
-from odtc.workflow import pipeline
+from tests import pipeline
 
 TENTH = 16  # the seed
 BUDGET = ("features <= 3", "leaf_rows >= 20")

@@ -19,7 +19,7 @@ from benchmarks.data import data_folder
 from odtc import read
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import CUTS, ROUNDS
-from odtc.workflow import pipeline
+from tests import pipeline
 
 SEPARATED = f"paper4:{ROUNDS}=20"
 

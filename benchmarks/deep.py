@@ -185,7 +185,8 @@ def _own(data, depth, limit) -> None:
     from odtc.algorithms.thresholds import node_moves
     from odtc.base import deadline
     from odtc.problem.branch_penalty import objective
-    from odtc.workflow import pipeline, searching
+    from odtc.workflow import searching
+    from tests import pipeline
 
     for ranks in (9, 2):
         _warm(depth, int(data.y.max()) + 1, ranks)

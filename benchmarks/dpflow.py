@@ -23,7 +23,7 @@ from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import CompleteTree
 from odtc.verification.certificate import check
-from odtc.workflow import pipeline
+from tests import pipeline
 
 SETS = (
     "monks-1",

@@ -9,8 +9,8 @@ from statistics import mean
 
 from benchmarks.constraints import BUDGET, TABLES
 from benchmarks.data import data_folder
-from odtc.workflow import pipeline
 from odtc.workflow.constrained.frontier import frontier, varied
+from tests import pipeline
 
 CELLS = (
     ("german-credit", 2, "recall[2] >= 0.4:0.78:0.02"),

@@ -40,7 +40,7 @@ from benchmarks.oblique import SETS as PRINTED
 from odtc import read
 from odtc.data.dataset import Dataset, Feature
 from odtc.trees.tree import Branch
-from odtc.workflow import pipeline
+from tests import pipeline
 
 SETS = sorted({name.partition("@")[0] for name, paper in PRINTED.items() if paper.beta is None})
 OURS = "oblique_search"

@@ -41,7 +41,7 @@ from benchmarks.constrained import had
 from benchmarks.generalisation import OURS, heavy_twins, made
 from odtc.algorithms.hyperplanes import penalised
 from odtc.trees.tree import Branch
-from odtc.workflow import pipeline
+from tests import pipeline
 
 SECONDS = 300
 TRAIN, TEST = 8000, 100_000

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.data import data_folder
 from odtc import read
-from odtc.workflow import pipeline
+from tests import pipeline
 
 CELLS = "iris:3,iris:4,wine:3,pima-diabetes:2,pima-diabetes:3,ionosphere:3"
 

@@ -20,7 +20,7 @@ from benchmarks.data import data_folder
 from benchmarks.dpflow import SETS
 from benchmarks.highs import through_file
 from odtc import read
-from odtc.workflow import pipeline
+from tests import pipeline
 
 
 def main() -> None:

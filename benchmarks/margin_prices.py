@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.datasets import make_classification
 
 from benchmarks.generalisation import OURS, made
-from odtc.workflow import pipeline
+from tests import pipeline
 
 TRAIN, ROWS = 150, 1200
 WAYS = {

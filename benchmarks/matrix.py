@@ -23,7 +23,8 @@ from odtc.model.solution import Options
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import SOLVERS, find_solver, version
 from odtc.testing.problems import COMPILED, VARIANTS, form_id
-from odtc.workflow import artifacts, pipeline
+from odtc.workflow import artifacts
+from tests import pipeline
 
 ROOT = Path(__file__).resolve().parents[1]
 LEGEND = (

@@ -26,7 +26,7 @@ from odtc.base import deadline
 from odtc.data.reading import read
 from odtc.errors import OdtcError
 from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
-from odtc.workflow.pipeline import pose
+from tests.pipeline import pose
 
 # (set, encoding, depth, price of a leaf as a share of the rows, share above the best)
 BINARY = [

@@ -20,7 +20,7 @@ from odtc.base import deadline
 from odtc.data.reading import read
 from odtc.formulations.dpflow import threshold_search
 from odtc.problem.branch_penalty import objective
-from odtc.workflow import pipeline
+from tests import pipeline
 
 ROOT = Path(__file__).resolve().parents[1]
 WALL = 10  # times the limit of CPU time that a cell may take on the clock

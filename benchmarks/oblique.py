@@ -61,8 +61,8 @@ from odtc.data.reading import fingerprint
 from odtc.errors import OdtcError
 from odtc.evaluation.cross_validation import deal_folds
 from odtc.evaluation.studies.paper_protocols import data_files, protocol
-from odtc.workflow import pipeline
 from odtc.workflow.row_selection.selection import select_rows, take_rows
+from tests import pipeline
 
 FOLDS = 3
 OTHERS = ("majority", "cart_tuned", "logistic")  # scikit-learn's, on all rows

@@ -32,7 +32,7 @@ import odtc
 from benchmarks.net import reference
 from odtc.errors import CertificateError, ChoiceError
 from odtc.verification.certificate import check
-from odtc.workflow import pipeline
+from tests import pipeline
 
 NUMBER = re.compile(r"\d+")
 CLOSE = Decimal("1e-30")  # relative: more than the rounding of logarithms at DIGITS digits

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.data import data_folder
 from benchmarks.highs import opened
 from odtc.fileformats.model_files import FORMATS, read_model, write_model
-from odtc.workflow import pipeline
+from tests import pipeline
 
 
 def main() -> None:

@@ -40,8 +40,8 @@ from benchmarks.data import data_file, expect_data_files
 from benchmarks.oblique import SETS as PRINTED
 from odtc import read
 from odtc.errors import OdtcError
-from odtc.workflow import pipeline
 from odtc.workflow.row_selection.selection import take_rows
+from tests import pipeline
 
 SETS = ("avila", "htru2", "pendigits", "skin-segmentation", "statlog-shuttle", "magic04")
 PAPERS = ("paper", "papers")  # one draw, several

@@ -68,9 +68,9 @@ from sklearn.datasets import make_classification
 from benchmarks.constrained import had
 from benchmarks.generalisation import made
 from odtc.data.dataset import Dataset
-from odtc.workflow import pipeline
 from odtc.workflow.row_selection import coarse_to_fine, convex_hull
 from odtc.workflow.row_selection.selection import Cluster, KeptRows
+from tests import pipeline
 
 TRAIN, TEST, SECONDS = 6000, 5000, 6.0
 FIRST = {"hamilton": 120000, "better": 120100, "drawn": 120200, "few": 120300}

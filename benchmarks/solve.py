@@ -15,7 +15,7 @@ from benchmarks.data import SHARED, data_folder
 from odtc.fileformats.model_files import read_model
 from odtc.model.solution import Options
 from odtc.solvers.solve import solve
-from odtc.workflow import pipeline
+from tests import pipeline
 
 # Data set, optimal training errors (three dynamic programs agree), the peer's file.
 CELLS = [

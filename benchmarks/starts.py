@@ -8,7 +8,7 @@ from pathlib import Path
 from odtc.model.solution import Options
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import SOLVERS, find_solver, version
-from odtc.workflow import pipeline
+from tests import pipeline
 
 ROOT = Path(__file__).resolve().parents[1]
 

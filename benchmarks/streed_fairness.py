@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.constraints import TABLES, cell
 from benchmarks.data import data_folder
 from odtc.problem.constraints.groups import members
-from odtc.workflow import pipeline
+from tests import pipeline
 
 ENCODING, LIMIT = "auto:levels=3,bins=8", 0.05
 TASKS = {"group-fairness": "statistical_parity", "equality-of-opportunity": "equal_opportunity"}

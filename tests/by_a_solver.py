@@ -1,6 +1,6 @@
 """A fit by way of the model and a solver, also where the compiler's own search would take the problem."""
 
-from odtc.workflow import pipeline
+from tests import pipeline
 
 
 def by_a_solver(

@@ -16,7 +16,7 @@ from odtc.testing.exhaustive import cheapest
 from odtc.verification.certificate import check
 from odtc.verification.claim import Proof
 from odtc.verification.threshold_columns import ColumnRanks
-from odtc.workflow import pipeline
+from tests import pipeline
 
 
 def draw(seed: int, depths=(2, 3), wide: bool = False) -> Problem:

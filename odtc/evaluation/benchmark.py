@@ -41,8 +41,9 @@ from odtc.problem.parameters import parse_params
 from odtc.solvers.child_process import quick_output
 from odtc.solvers.solver import installed
 from odtc.trees.heap_tree import CompleteTree
-from odtc.workflow import pipeline
-from odtc.workflow.solving import solve_model
+from odtc.workflow import compiling, decoding
+from odtc.workflow.posing import pose_run
+from odtc.workflow.solving import solve, solve_model, solve_or_loop
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
 SCHEMA = "odtc.evaluation.benchmark.models/1"
@@ -463,20 +464,20 @@ def measure(cell: Cell, settings: Settings) -> dict:
             model, start = read_model(cell.peer), None
         else:
             spec = settings.of(cell)
-            problem = pipeline.pose_run(spec, _dataset(cell.data, spec.reading))
+            problem = pose_run(spec, _dataset(cell.data, spec.reading))
             facts["n_rows_merged"] = problem.encoded.n_rows  # a printed model merges none
             began = time.process_time()
-            model = pipeline.compile_model(problem, spec.model.cuts)
+            model = compiling.compile_model(problem, spec.model.cuts)
             model.A  # noqa: B018  assembled here, not in the solver's time
             facts["build_seconds"] = round(time.process_time() - began, 4)
-            begun = pipeline.start(model, spec.model.start)
+            begun = compiling.start(model, spec.model.start)
             start = begun[1] if begun else None
         model, solution, cpu = _solved(cell, model, settings, start)
         if solution.termination == Termination.INTERRUPTED:
             raise KeyboardInterrupt
         facts |= {"columns": model.n_cols, "rows": model.n_rows, "nonzeros": model.nnz, **_outcome(solution, cpu)}
         if model.problem is not None and solution.has_solution:
-            done = pipeline.finish(model, solution)
+            done = decoding.finish(model, solution)
             proof = {key: getattr(done.proof, key) for key in ("termination", "objective", "bound", "gap")}
             facts |= {"verified": done.verified, **proof}
         return facts | _relaxed(model, settings)
@@ -502,7 +503,7 @@ def _solved(cell, model, settings: Settings, start):
     solving = settings.spec.solving
     before, own = children_cpu_seconds(), time.process_time()
     if cell.form is not None and cell.form.fit:
-        model, solution = pipeline.solve_or_loop(model, solving, start)
+        model, solution = solve_or_loop(model, solving, start)
         used = None if before is None else children_cpu_seconds() - before + time.process_time() - own
         return model, solution, used
     solution = solve_model(model, solving, start)
@@ -527,7 +528,7 @@ def _outcome(solution: Solution, cpu: float | None) -> dict:
 
 def _relaxed(model, settings: Settings) -> dict:
     """Return the bound of the root relaxation: integrality dropped, HiGHS, its own limit."""
-    found = pipeline.solve(model.relaxed(), "highs", threads=1, time_limit=settings.lp_limit)
+    found = solve(model.relaxed(), "highs", threads=1, time_limit=settings.lp_limit)
     if found.termination == Termination.INTERRUPTED:
         raise KeyboardInterrupt
     done = found.termination == Termination.OPTIMAL

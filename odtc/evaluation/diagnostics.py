@@ -15,7 +15,8 @@ from odtc.errors import OdtcError
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.solvers.executables import what_to_install
 from odtc.solvers.solver import SOLVERS, version
-from odtc.workflow import pipeline
+from odtc.workflow import solving
+from odtc.workflow.pipeline import build, decode
 
 # Packages of each extra of pyproject.toml in addition to solvers; a test compares them.
 PACKAGES = {
@@ -79,7 +80,7 @@ def packages() -> list[Package]:
 def answers(names=None) -> Iterator[Answer]:
     """Each solver's answer to the tiny model, as it comes: its optimum is known by dynamic programming."""
     data = tiny()
-    model = pipeline.build(data, "flowoct", 2)
+    model = build(data, "flowoct", 2)
     problem = model.problem
     least = HEURISTICS.get("optimal").tree(problem.encoded, problem.topology).loss(problem.encoded)
     for name in names or SOLVERS.names():
@@ -101,8 +102,8 @@ def _asked(name: str, model, least: float) -> Answer:
         return Answer(name, None, "not found", None, what_to_install(module))
     began = time.monotonic()
     try:
-        solution = pipeline.solve(model, name, time_limit=LIMIT, threads=1)
-        done = pipeline.decode(model, solution)
+        solution = solving.solve(model, name, time_limit=LIMIT, threads=1)
+        done = decode(model, solution)
     except (OdtcError, OSError) as problem:
         return Answer(name, found, "failed", time.monotonic() - began, " ".join(str(problem).split()))
     seconds, failed = time.monotonic() - began, [check for check in done.checks if not check.passed]

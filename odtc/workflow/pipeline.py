@@ -1,4 +1,4 @@
-"""The steps of a run by their names, and the functions of `odtc` that run them: `build` and `fit`."""
+"""The functions of `odtc` on one run: `build`, `fit`, `plan`, `decode`, `near_optimal`, `frontier` and `certify`."""
 
 import time
 import warnings
@@ -16,79 +16,29 @@ from odtc.data.frames import table_of, table_of_arrays
 from odtc.data.reading import read, read_arrays
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
-from odtc.problem.formulation import FORMULATIONS, Certifies, CountsNearOptimal, SearchesItself, searches
+from odtc.problem.formulation import FORMULATIONS, Certifies, CountsNearOptimal, SearchesItself
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow import artifacts, decoding
 from odtc.workflow.compiling import (
-    Prepared,
-    choose_cuts,
     compile_model,
-    known_tree,
-    prepare,
-    pricing,
-    separates,
-    start,
 )
 from odtc.workflow.constrained.assured_fit import HELD_OUT, fit_assured, with_rows_to_test
 from odtc.workflow.constrained.exact_frontier import Frontier
 from odtc.workflow.constrained.frontier import frontier as points_of
 from odtc.workflow.constrained.frontier import varied
-from odtc.workflow.decoding import finish, learn, out_of_time, proved, unfinished
-from odtc.workflow.messages import COMPILER, file_notes, no_solution_text
+from odtc.workflow.messages import file_notes
 from odtc.workflow.near_optimal_set import NearOptimalSet, near_optimal_set
 from odtc.workflow.plan import Plan
-from odtc.workflow.posing import pose, pose_run, test_rows
+from odtc.workflow.posing import pose, pose_run
 from odtc.workflow.results import Decoded, Fit, simplified_text
 from odtc.workflow.run import plan_of, run
-from odtc.workflow.searching import searched
-from odtc.workflow.solving import CallbackReporter, loop_of, relaxations, solve, solve_or_loop
-from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec, take_reading
+from odtc.workflow.solving import CallbackReporter
+from odtc.workflow.specification import RunSpec, take_reading
 
 if TYPE_CHECKING:
     from odtc.workflow.provenance.certifying import Certificate
 
 REMARKING = 1.0  # seconds that remarks on the rows have at least, also after a limit
-
-__all__ = [
-    "COMPILER",
-    "Decoded",
-    "Fit",
-    "ModelSpec",
-    "Prepared",
-    "ReadingSpec",
-    "RunSpec",
-    "SolvingSpec",
-    "build",
-    "certify",
-    "choose_cuts",
-    "compile_model",
-    "decode",
-    "finish",
-    "fit",
-    "frontier",
-    "known_tree",
-    "learn",
-    "loop_of",
-    "near_optimal",
-    "no_solution_text",
-    "out_of_time",
-    "plan",
-    "pose",
-    "pose_run",
-    "prepare",
-    "pricing",
-    "proved",
-    "relaxations",
-    "run",
-    "searched",
-    "searches",
-    "separates",
-    "solve",
-    "solve_or_loop",
-    "start",
-    "test_rows",
-    "unfinished",
-]
 
 
 def build(data=None, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> Model:

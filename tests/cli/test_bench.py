@@ -22,8 +22,8 @@ from odtc.evaluation.benchmark_table import markdown, optima_agree, pair_results
 from odtc.evaluation.plots import save
 from odtc.fileformats.model_files import write_model
 from odtc.testing.exhaustive import cheapest
-from odtc.workflow import pipeline
 from odtc.workflow.specification import ReadingSpec
+from tests import pipeline
 from tests.command_line import MONKS, environment, odtc, refused
 
 COMMON = benchmark.Settings().spec

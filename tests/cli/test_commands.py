@@ -822,7 +822,8 @@ def test_the_examples_are_fitted_and_scored(tmp_path):
 
 def test_a_solve_without_a_solution_leaves_no_older_one(tmp_path):
     from odtc.model.solution import Options, Solution, Termination
-    from odtc.workflow import artifacts, pipeline
+    from odtc.workflow import artifacts
+    from tests import pipeline
 
     model = (
         pipeline.build(MONKS / "monks-1.csv", depth=1)

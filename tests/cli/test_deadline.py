@@ -21,7 +21,8 @@ from odtc.data.ranked_answers import RankedAnswers
 from odtc.errors import ModelError, TimeLimitReached
 from odtc.model.solution import Solution, Termination
 from odtc.problem import identity
-from odtc.workflow import compiling, pipeline
+from odtc.workflow import compiling
+from tests import pipeline
 from tests.command_line import contents, hearing, refused, signalled
 from tests.command_line import odtc as command
 

@@ -54,9 +54,9 @@ def test_the_solver_that_comes_with_odtc_is_right():
     ],
 )
 def test_a_solver_that_fails_or_lies_is_said_to(monkeypatch, lie, state, words):
-    honest = diagnostics.pipeline.solve
+    honest = diagnostics.solving.solve
     monkeypatch.setattr(
-        diagnostics.pipeline, "solve", lambda model, *given, **more: lie(honest(model, *given, **more), model)
+        diagnostics.solving, "solve", lambda model, *given, **more: lie(honest(model, *given, **more), model)
     )
     (answer,) = diagnostics.answers(["highs"])
     assert (answer.state, answer.passed) == (state, False) and words in answer.words

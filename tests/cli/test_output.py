@@ -79,7 +79,7 @@ def test_a_folder_that_is_not_there_is_said_before_the_work(work, monkeypatch, w
     from odtc.evaluation import plots
     from odtc.evaluation.studies import study
     from odtc.formulations.dpflow import threshold_search
-    from odtc.workflow import pipeline
+    from odtc.workflow import compiling, solving
     from odtc.workflow.row_selection import selection
 
     def worked(*words, **more):
@@ -88,8 +88,8 @@ def test_a_folder_that_is_not_there_is_said_before_the_work(work, monkeypatch, w
     for module, name in (
         (study, "score_fold"),  # where the name is bound: who imports it first meanwhile would keep this one
         (threshold_search, "certify"),
-        (pipeline, "compile_model"),
-        (pipeline, "solve"),
+        (compiling, "compile_model"),
+        (solving, "solve"),
         (selection, "select_rows"),
         (plots, "save"),
     ):

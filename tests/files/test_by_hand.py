@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import odtc
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.by_hand import terms_of, typed
 
 BINARY = {"x1": [0, 0, 1, 1, 1, 0], "x2": [0, 1, 0, 1, 0, 1], "y": list("abbaab")}

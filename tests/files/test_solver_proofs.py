@@ -10,8 +10,8 @@ import odtc
 from odtc.problem.exact_objective import exact_cost
 from odtc.solvers.solver import find_solver, version
 from odtc.verification.verify import one_leaf
-from odtc.workflow import pipeline
 from odtc.workflow.provenance.searched_again import search_again
+from tests import pipeline
 from tests.command_line import odtc as command
 
 OUTLIER = "x0,w,y\nb,8,0.081\nb,7,0.322\n,1,0.077\ng,6,0.732\ng,6,1000000000.0\nr,7,0.306\nr,9,0.851\n"

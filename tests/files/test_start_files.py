@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from odtc.solvers.solver import SOLVERS, find_solver, version
-from odtc.workflow import artifacts, pipeline
+from odtc.workflow import artifacts
+from tests import pipeline
 from tests.command_line import odtc, refused
 
 XOR = "a,b,class\n0,0,0\n0,1,1\n1,0,1\n1,1,0\n"

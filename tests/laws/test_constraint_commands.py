@@ -15,7 +15,7 @@ import pytest
 
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.testing.optima import least_of_every_tree
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import odtc, refused
 
 ROWS = 18

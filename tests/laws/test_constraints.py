@@ -26,8 +26,8 @@ from odtc.testing.problems import (
     problems,
 )
 from odtc.testing.properties.formulations import kept_optimum, kept_start
-from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
+from tests import pipeline
 
 BY_CONSTRAINT = [(form, word) for form in ALL_VARIANTS for word in constraint_words(form)]
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}

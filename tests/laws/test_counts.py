@@ -17,9 +17,9 @@ from odtc.problem.estimates import Counts
 from odtc.problem.formulation import FORMULATIONS
 from odtc.testing import cases
 from odtc.testing.problems import COMPILED
-from odtc.workflow import pipeline
 from odtc.workflow.compiling import compile_model
 from odtc.workflow.posing import pose
+from tests import pipeline
 from tests.command_line import MONKS, odtc
 
 MONKS_1 = MONKS / "monks-1.csv"

@@ -24,7 +24,8 @@ from odtc.problem.roles import Role
 from odtc.testing.optima import exhaustive_cost, optimum, relaxed, solved
 from odtc.testing.problems import ALL_VARIANTS, form_id, heaps, problems
 from odtc.trees.heap_tree import CompleteTree, settle
-from odtc.workflow import artifacts, pipeline
+from odtc.workflow import artifacts
+from tests import pipeline
 from tests.command_line import MONKS, odtc
 
 FAMILIES = CUTS.names()

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
+import odtc
 from odtc.base.whole_numbers import exact_weights
 from odtc.errors import ManifestError
 from odtc.fileformats.solution_files import write_point
 from odtc.testing import cases
 from odtc.testing.problems import COMPILED
-from odtc.workflow import artifacts, pipeline
+from odtc.workflow import artifacts
 from odtc.workflow.manifest import read_manifest, write_manifest
+from tests import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -42,7 +44,7 @@ def test_decoding_elsewhere_later(format, tmp_path):
     for name in ("m.sol", "m.odt.json"):
         shutil.copy(here / name, there / name)
     shutil.rmtree(here)
-    package = str(Path(pipeline.__file__).parents[1])
+    package = str(Path(odtc.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-m", "odtc", "decode", "m.sol", "--json"],
         cwd=there,

@@ -17,7 +17,8 @@ from odtc.solvers.solver import find_solver, version
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import COMPILED
 from odtc.trees.heap_tree import CompleteTree
-from odtc.workflow import artifacts, pipeline
+from odtc.workflow import artifacts
+from tests import pipeline
 
 # What a tree costs (share of an error, price of a branch node), what a leaf must hold, and who can say so.
 # No column here has more than three levels, so a set of levels is one of them, or all but one.

@@ -24,7 +24,7 @@ from odtc.solvers import child_process, external
 from odtc.solvers.protocols import PackageSolver
 from odtc.solvers.solve import solve, solve_until
 from odtc.solvers.solver import SOLVERS, find_solver, version
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.solvers.test_solver import model
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -17,7 +17,8 @@ from odtc.errors import CertificateError, TimeLimitReached
 from odtc.formulations.dpflow.forms import moments_limits
 from odtc.problem.constraints import constraint
 from odtc.verification.certificate import check
-from odtc.workflow import near_optimal, pipeline
+from odtc.workflow import near_optimal
+from tests import pipeline
 from tests.laws.test_tasks import corruptions, error_of, said, table, write
 
 

@@ -23,9 +23,9 @@ from odtc.data.tasks import regression
 from odtc.evaluation.cross_validation import deal_rows
 from odtc.heuristics import cart
 from odtc.problem.formulation import FORMULATIONS, Compiled
-from odtc.workflow import pipeline
 from odtc.workflow.posing import pose_run
 from odtc.workflow.specification import ModelSpec, RunSpec
+from tests import pipeline
 from tests.command_line import odtc as command
 from tests.plain_kernels import bound_one_by_one
 

@@ -15,7 +15,7 @@ from odtc.solvers.protocols import SOLVERS, CutSolver
 from odtc.solvers.solve import solve_with_cuts, takes_cuts
 from odtc.testing.optima import exhaustive_cost
 from odtc.testing.problems import VARIANTS, form_id, problems
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import MONKS
 
 ABLE = [name for name in SOLVERS.names() if SOLVERS.get(name).can(CutSolver)]

@@ -10,7 +10,8 @@ from odtc.model.solution import Termination, proof
 from odtc.solvers import log_parser as logs
 from odtc.solvers.solve import said_in_log
 from odtc.solvers.solver import find_solver
-from odtc.workflow import compiling, pipeline
+from odtc.workflow import compiling
+from tests import pipeline
 from tests.command_line import MONKS, odtc
 
 # The lines that matter, as these solvers printed them under --gap 0.3 on one covering problem: (module, log,

@@ -9,7 +9,7 @@ from odtc.algorithms.moments.lines import ExactLines, LineCosts
 from odtc.algorithms.moments.search import SearchByIntervals
 from odtc.algorithms.near_optimal.tree_set import TreeSet
 from odtc.formulations.dpflow import forms
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import MONKS
 
 BINARY = [

@@ -9,7 +9,7 @@ import pytest
 import odtc
 from odtc.fileformats.model_files import write_model
 from odtc.solvers.solver import find_solver, version
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.unit.test_dpflow import KNOWN
 
 # Data set, depth, parameters, constraints, and the errors that are known where the constraints cost some (issue 5).

@@ -15,8 +15,8 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions
 from odtc.problem.formulation import FORMULATIONS, Estimates
-from odtc.workflow import pipeline
 from odtc.workflow.posing import choose
+from tests import pipeline
 from tests.command_line import MONKS, environment
 from tests.command_line import odtc as command
 

@@ -24,7 +24,7 @@ from odtc.solvers.solver import find_solver, version
 from odtc.testing.optima import exhaustive_cost
 from odtc.testing.problems import VARIANTS, form_id, heaps, problems
 from odtc.trees.heap_tree import settle
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import odtc as command
 
 SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

@@ -15,7 +15,7 @@ from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
 from odtc.trees.heap_tree import CompleteTree, blank_arrays, settle
-from odtc.workflow import pipeline
+from tests import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

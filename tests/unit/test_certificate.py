@@ -24,7 +24,7 @@ from odtc.verification.certificate import check
 from odtc.verification.claim import words as in_words
 from odtc.verification.coverage import count_left_out
 from odtc.verification.threshold_columns import left_of, rank_columns
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import CHECKOUT
 from tests.command_line import MONKS as EXAMPLES
 from tests.command_line import odtc as command

@@ -28,7 +28,7 @@ from odtc.verification.leaf_sums import every_tree
 from odtc.verification.node_cuts import Rows
 from odtc.verification.three_levels import least_of_two
 from odtc.verification.threshold_columns import distinct_columns, left_of
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.plain_kernels import run_plain
 from tests.threshold_problems import certificate as of_thresholds
 from tests.threshold_problems import interrupted, splits_of

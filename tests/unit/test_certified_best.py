@@ -14,9 +14,9 @@ from odtc.base import deadline
 from odtc.errors import CertificateError, OutputError
 from odtc.verification import certificate
 from odtc.verification.constrained import multiplier_bound
-from odtc.workflow import pipeline
 from odtc.workflow.provenance import certifying
 from odtc.workflow.provenance.certifying import Certificate, _proof, certified_rows, certify, tree_beside
+from tests import pipeline
 
 random = np.random.default_rng(2)
 ROWS = pd.DataFrame({name: random.integers(0, 3, 24) for name in "abc"})

@@ -36,7 +36,7 @@ from odtc.testing.optima import exhaustive_cost
 from odtc.testing.problems import heaps, problems
 from odtc.trees.heap_tree import CompleteTree, settle, with_min_leaf_rows
 from odtc.verification.verify import verify_tree
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import odtc as run
 
 MONKS = Path(__file__).parents[2] / "examples" / "monks"

@@ -19,7 +19,7 @@ from odtc.formulations.cg.printed_method import PrintedMaster, PrintedMethod
 from odtc.formulations.cg.printed_paths import PrintedDuals, PrintedPaths
 from odtc.testing.optima import exhaustive_cost
 from odtc.testing.problems import problems
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.by_hand import terms_of, typed
 from tests.command_line import odtc as run
 from tests.command_line import refused

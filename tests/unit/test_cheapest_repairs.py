@@ -13,7 +13,7 @@ from odtc.problem.constraints.by_definition import BOUNDS
 from odtc.problem.constraints.constraint import broken, mended, posed
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.trees.heap_tree import HeapTree, settle
-from odtc.workflow import pipeline
+from tests import pipeline
 
 N = 20
 NAMES = ("f0", "f1", "f2")

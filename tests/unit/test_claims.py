@@ -14,8 +14,8 @@ import odtc
 from odtc.cli import console
 from odtc.model.solution import Solution, Termination
 from odtc.testing.exhaustive import cheapest
-from odtc.workflow import pipeline
 from odtc.workflow.provenance.searched_again import SearchedAgain
+from tests import pipeline
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 

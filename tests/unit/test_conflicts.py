@@ -10,7 +10,7 @@ from odtc.errors import ChoiceError
 from odtc.problem.constraints.conflicts import FINE, Conflict, Nearest, _between, conflict
 from odtc.problem.constraints.constraint import posed
 from odtc.testing.optima import least_of_every_tree
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.unit.test_constrained_certificate import small
 
 COUNTS = ("branch_nodes", "splits", "features", "class_leaves", "leaf_rows")

@@ -29,8 +29,8 @@ from odtc.verification.constrained.constrained_certificate import read_problem
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import surviving
 from odtc.verification.labels import terms_of
-from odtc.workflow import pipeline
 from odtc.workflow.provenance.certifying import certify
+from tests import pipeline
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as odtc_run
 from tests.unit.algorithms.every_tree import cheapest_feasible

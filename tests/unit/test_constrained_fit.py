@@ -12,7 +12,7 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import NoSolutionError, TimeLimitReached
 from odtc.formulations.dpflow import constrained
 from odtc.problem.constraints.constraint import broken
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
 

@@ -11,9 +11,9 @@ from odtc.algorithms.near_optimal import constrained_list
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import broken
 from odtc.trees.heap_tree import HeapTree
-from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal
 from odtc.workflow.near_optimal_set import near_optimal_set
+from tests import pipeline
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 

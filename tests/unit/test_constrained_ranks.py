@@ -22,8 +22,8 @@ from odtc.formulations.dpflow.floors.priced_trees import priced_tree
 from odtc.formulations.dpflow.floors.raised_prices import BoundByRaisedPrices
 from odtc.problem.constraints import search_terms
 from odtc.problem.constraints.constraint import broken
-from odtc.workflow import pipeline
 from odtc.workflow.searching import searched
+from tests import pipeline
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 4))

@@ -15,10 +15,10 @@ from odtc.heuristics.cart import grown_splits
 from odtc.problem.constraints.constraint import broken, mended
 from odtc.trees.heap_tree import settle
 from odtc.workflow.compiling import known_tree, prepare
-from odtc.workflow.pipeline import pose
 from odtc.workflow.provenance.certifying import certify
 from odtc.workflow.run_facts import no_worse_than_cart
 from odtc.workflow.searching import searched
+from tests.pipeline import pose
 
 
 def made(seed: int, rows: int = 300) -> Dataset:

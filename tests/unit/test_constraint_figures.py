@@ -16,7 +16,7 @@ from odtc.problem.constraints.kind import Repairs
 from odtc.problem.constraints.kinds import monotone
 from odtc.problem.constraints.search_terms import search_problem
 from odtc.trees.heap_tree import HeapTree, settle
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import odtc as command
 
 

@@ -30,7 +30,7 @@ from odtc.problem.constraints.search_terms import _additive, search_problem
 from odtc.problem.constraints.search_units import settled_price, whole
 from odtc.testing.problems import ALL_VARIANTS
 from odtc.trees.heap_tree import Beyond, HeapTree, settle
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.unit.test_constraint_parts import saying
 from tests.unit.test_each_constraint import TABLES, allowed, kept_by, of_kind, table, trees
 

@@ -32,7 +32,7 @@ from odtc.problem.constraints.rates import at_least, at_most, gaps, lacking, par
 from odtc.problem.constraints.search_terms import search_problem, subsets_of
 from odtc.problem.constraints.search_units import rounded_down, settled_price, whole
 from odtc.trees.heap_tree import HeapTree, settle
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.unit.test_each_constraint import trees
 
 

@@ -19,8 +19,8 @@ from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.constraints.kinds import leaf_rows
 from odtc.problem.constraints.search_units import whole
 from odtc.trees.heap_tree import settle
-from odtc.workflow import pipeline
 from odtc.workflow.run_facts import kept_text
+from tests import pipeline
 
 
 def encoded(classes=("no", "yes"), weight=None, columns=("x", "c"), n=12):

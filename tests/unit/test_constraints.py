@@ -17,7 +17,7 @@ from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.testing.exhaustive import cheapest, least_losses
 from odtc.trees.heap_tree import CompleteTree, settle
 from odtc.verification.verify import verify_tree
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
 

@@ -36,7 +36,7 @@ from odtc.problem.constraints.on_nodes import above_leaves
 from odtc.problem.constraints.on_predictions import _written, lines, mend, predicted
 from odtc.problem.constraints.search_terms import search_problem
 from odtc.trees.heap_tree import HeapTree, settle
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.unit.test_constraint_parts import saying
 from tests.unit.test_each_constraint import KINDS, TABLES, N, allowed, kept_by, table, trees
 

@@ -15,8 +15,8 @@ from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, DataError, TimeLimitReached
 from odtc.testing.exhaustive import cheapest
 from odtc.trees.heap_tree import settle
-from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
+from tests import pipeline
 from tests.command_line import CHECKOUT, MONKS, refused
 from tests.command_line import odtc as run
 

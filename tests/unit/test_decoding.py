@@ -19,7 +19,7 @@ from odtc.errors import ChoiceError, ManifestError, NoSolutionError, SolutionErr
 from odtc.model.solution import EDITED, Racer, Round, Solution, Termination, gap, gap_in_words, is_proved, proof
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 from odtc.verification.verify import one_leaf
-from odtc.workflow import compiling, decoding, pipeline
+from odtc.workflow import compiling, decoding
 from odtc.workflow.compiling import Prepared
 from odtc.workflow.decoding import (
     decode,
@@ -33,6 +33,7 @@ from odtc.workflow.decoding import (
 )
 from odtc.workflow.results import Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import take_rows
+from tests import pipeline
 from tests.command_line import MONKS
 
 OPTIMAL, TIME_LIMIT = Termination.OPTIMAL, Termination.TIME_LIMIT

@@ -24,8 +24,8 @@ from odtc.model.points import name_list
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.problems import problems
 from odtc.verification.certificate import check
-from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal
+from tests import pipeline
 
 
 def test_a_grid_of_columns_may_have_holes():

@@ -20,7 +20,7 @@ from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.optima import least_kept, solved
 from odtc.trees.heap_tree import CompleteTree
-from odtc.workflow import pipeline
+from tests import pipeline
 
 GRID = {
     "tail": ("auto", "0", "1", "2"),

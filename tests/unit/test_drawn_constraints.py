@@ -15,7 +15,7 @@ import pytest
 
 import odtc
 from odtc.errors import NoSolutionError
-from odtc.workflow.pipeline import pose
+from tests.pipeline import pose
 
 SEEDS = range(200) if os.environ.get("ODTC_ALL_CELLS") else range(12)
 CLASSES = ("no", "odd", "yes")

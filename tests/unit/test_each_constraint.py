@@ -16,7 +16,7 @@ from odtc.problem.constraints.kind import CONSTRAINTS, OnLeafProportions, OnProp
 from odtc.problem.constraints.search_terms import search_problem
 from odtc.testing.problems import ALL_VARIANTS, form_id, kept_kinds
 from odtc.trees.heap_tree import settle
-from odtc.workflow import pipeline
+from tests import pipeline
 
 N = 14
 

@@ -18,7 +18,7 @@ from odtc.problem.constraints.constraint import broken, parse, posed
 from odtc.problem.constraints.kind import CONSTRAINTS, SHARES
 from odtc.problem.constraints.on_predictions import lines, predicted
 from odtc.trees.tree import Branch, Leaf, Tree
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.unit.test_each_constraint import TABLES, table, trees
 
 SIZES = [0.0, 1e-3, 1.0, 7.0, 1e6]

@@ -15,7 +15,7 @@ from odtc.errors import DataWarning
 from odtc.estimators.least_weight import _cart, best_fitting, fits, least_rows
 from odtc.model.solution import Solution, Termination
 from odtc.trees.tree import Leaf
-from odtc.workflow import pipeline
+from tests import pipeline
 
 X = np.arange(8.0)[:, None]
 Y = np.array([0, 1, 0, 0, 1, 1, 0, 1])

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from odtc import OptimalTreeClassifier, OptimalTreeRegressor
 from odtc.base import memory
 from odtc.errors import DataWarning, ModelError
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import MONKS
 
 

@@ -28,8 +28,8 @@ from odtc.estimators.units import in_unit, unit_of
 from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination
 from odtc.trees.tree import Branch, Leaf, Tree
-from odtc.workflow import pipeline
 from odtc.workflow.specification import SolvingSpec
+from tests import pipeline
 
 X = np.arange(8.0)[:, None]
 Y = np.array([0.0, 0, 0, 2, 2, 8, 8, 8])

@@ -12,7 +12,7 @@ import odtc
 from odtc.base.whole_numbers import as_written, whole_numbers
 from odtc.problem.exact_objective import exact_objective, least_difference, settled_bound, settled_solver_bound
 from odtc.trees.heap_tree import HeapTree
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import MONKS
 
 CASES = [

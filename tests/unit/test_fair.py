@@ -22,8 +22,8 @@ from odtc.solvers.solver import find_solver, version
 from odtc.testing.exhaustive import cheapest, every_split, fewest_branch_nodes
 from odtc.trees.heap_tree import CompleteTree, HeapTree
 from odtc.trees.tree import Branch, Leaf, Tree
-from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
+from tests import pipeline
 from tests.command_line import odtc
 
 KIND = {

@@ -16,8 +16,8 @@ from odtc.formulations.dpflow import threshold_search
 from odtc.problem.branch_penalty import objective
 from odtc.problem.constraints.constraint import least_rows
 from odtc.trees.heap_tree import HeapTree
-from odtc.workflow import pipeline
 from odtc.workflow.searching import searched
+from tests import pipeline
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 from tests.threshold_problems import draw

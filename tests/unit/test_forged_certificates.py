@@ -23,9 +23,9 @@ from odtc.verification import compiled_pairs, pair_kernel, three_levels
 from odtc.verification.certificate import check, read_certificate
 from odtc.verification.constrained import constrained_certificate, listed_cases, multiplier_bound, one_column
 from odtc.verification.threshold_columns import left_of
-from odtc.workflow import pipeline
 from odtc.workflow.posing import pose_run
 from odtc.workflow.specification import ModelSpec, RunSpec
+from tests import pipeline
 from tests.refusal_sites import expect_refused_alone, sites
 from tests.threshold_problems import certificate as of_thresholds
 from tests.threshold_problems import interrupted

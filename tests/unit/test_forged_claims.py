@@ -23,7 +23,6 @@ from odtc.verification.against_file import check_against_file
 from odtc.verification.encoding_again import check_encoding
 from odtc.verification.file_as_written import read_written
 from odtc.verification.verify import verify_filled, verify_tree
-from odtc.workflow import pipeline
 from odtc.workflow.decoding import simplified_check
 from odtc.workflow.near_optimal import Pool
 from odtc.workflow.provenance.frontier_file import recheck_frontier
@@ -32,6 +31,7 @@ from odtc.workflow.provenance.near_best import check_near_best
 from odtc.workflow.provenance.rechecking import _check_rows, check_record
 from odtc.workflow.provenance.tree_file import check_certified_tree, check_of_certificate, recheck_tree
 from odtc.workflow.provenance.without_model import open_record
+from tests import pipeline
 from tests.command_line import odtc as command
 from tests.refusal_sites import sites, switched_off
 from tests.unit.test_against_file import LP, RECORD

@@ -17,9 +17,9 @@ from odtc.verification.certificate import check
 from odtc.verification.leaf_sums import likelihood, squares
 from odtc.verification.leaf_sums.bound import LeafSumsBound
 from odtc.verification.threshold_columns import left_of
-from odtc.workflow import pipeline
 from odtc.workflow.posing import pose_run
 from odtc.workflow.specification import ModelSpec, RunSpec
+from tests import pipeline
 from tests.refusal_sites import expect_refused_alone, sites, switched_off
 from tests.unit.test_forged_certificates import CELLS, patched
 

@@ -17,8 +17,8 @@ from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.constraints.constraint import parse
 from odtc.trees.tree import Tree
-from odtc.workflow import pipeline
 from odtc.workflow.constrained.frontier import Point, _shared, frontier, frontier_facts, varied
+from tests import pipeline
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
 
@@ -129,7 +129,7 @@ def test_the_limit_of_a_frontier_holds_for_reading_too(monkeypatch):
         given.append(time_limit)
         return frontier(problem, texts, time_limit, *others)
 
-    monkeypatch.setattr(pipeline, "points_of", noted)
+    monkeypatch.setattr("odtc.workflow.pipeline.points_of", noted)
     odtc.frontier(MONKS_1, vary="recall[1] >= 0.5:0.6:0.05", depth=1, time_limit=20)
     assert given[0] < 20
 

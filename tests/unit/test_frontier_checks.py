@@ -14,7 +14,6 @@ from odtc.base import deadline
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.problem.constraints.constraint import broken, parse
 from odtc.trees.heap_tree import settle
-from odtc.workflow import pipeline
 from odtc.workflow.constrained.frontier import Point, frontier, frontier_facts, loosest_first, tightening, varied
 from odtc.workflow.provenance import frontier_file
 from odtc.workflow.provenance.frontier_file import (
@@ -31,6 +30,7 @@ from odtc.workflow.provenance.frontier_file import (
     recheck_frontier,
 )
 from odtc.workflow.provenance.searched_again import least_objective
+from tests import pipeline
 
 VARIED = {"rising": "recall[1] >= 0.3:0.9:0.3", "falling": "false_positive_rate[1] <= 0:0.6:0.2"}
 

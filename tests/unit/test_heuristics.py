@@ -21,7 +21,7 @@ from odtc.heuristics.heuristic import HEURISTICS, grow
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import problems
 from odtc.trees.heap_tree import CompleteTree, settle
-from odtc.workflow import pipeline
+from tests import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": True}

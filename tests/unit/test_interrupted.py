@@ -21,10 +21,11 @@ from odtc.heuristics.heuristic import grow
 from odtc.model.solution import Termination
 from odtc.problem.constraints.constraint import parse
 from odtc.verification import certificate
-from odtc.workflow import near_optimal_set, pipeline
+from odtc.workflow import near_optimal_set
 from odtc.workflow.constrained import frontier
 from odtc.workflow.posing import pose
 from odtc.workflow.provenance import certificates
+from tests import pipeline
 from tests.command_line import odtc as command
 
 # The functions that look at the clock before the search, by stage.

@@ -26,7 +26,7 @@ from odtc.solvers.solver import find_solver, version
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import costs
 from odtc.trees.heap_tree import CompleteTree
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import CHECKOUT, MONKS
 from tests.command_line import odtc as command
 

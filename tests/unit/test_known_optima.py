@@ -13,7 +13,7 @@ from odtc.data.encoding import encode
 from odtc.heuristics.heuristic import grow
 from odtc.testing.exhaustive import cheapest
 from odtc.trees.heap_tree import CompleteTree
-from odtc.workflow import pipeline
+from tests import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

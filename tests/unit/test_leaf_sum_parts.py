@@ -27,7 +27,7 @@ from odtc.verification.leaf_sums.limits import NO_LIMIT, Limit
 from odtc.verification.leaf_sums.squares import Squares
 from odtc.verification.leaf_sums.whole_trees import MOST_TESTS, WholeTrees
 from odtc.verification.threshold_columns import left_of
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.plain_kernels import bound_one_by_one, run_plain
 from tests.unit.test_forged_leaf_sums import CELLS, NUMBERS, leaves, numbers, retold, times, true
 from tests.unit.test_leaf_sum_loops import cost, roots

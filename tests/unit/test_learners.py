@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import odtc
 from odtc.errors import ChoiceError
-from odtc.workflow import pipeline
+from tests import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEARNERS = ["cart", "cart_tuned"]

@@ -10,9 +10,9 @@ from odtc.problem.formulation import FORMULATIONS, OTHER, Compiled
 from odtc.problem.parameters import has_parameter, keeps_rows, parse_params
 from odtc.testing.optima import solved
 from odtc.testing.problems import datasets
-from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest
 from odtc.workflow.posing import pose
+from tests import pipeline
 from tests.command_line import odtc as run
 
 COMPILED = FORMULATIONS.able(Compiled)

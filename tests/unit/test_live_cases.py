@@ -17,9 +17,8 @@ from odtc.formulations.dpflow.search_before_model import _live
 from odtc.problem.constraints.constraint import broken, built, complete, posed
 from odtc.testing.optima import assert_point_of, least_of_every_tree, optimum
 from odtc.testing.problems import KINDS, problems
-from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
-from tests import command_line
+from tests import command_line, pipeline
 from tests.command_line import MONKS
 
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}

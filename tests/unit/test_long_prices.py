@@ -14,8 +14,8 @@ from odtc.formulations.dpflow.constrained import certify_in_time
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.search_units import settled_price
 from odtc.problem.exact_objective import exact_objective
-from odtc.workflow import pipeline
 from odtc.workflow.searching import searched
+from tests import pipeline
 
 LONG, NEAR = 0.5652173913043479, 0.5652173913043478
 DIGITS = 0.0123456789012345678  # of no fraction of small numbers

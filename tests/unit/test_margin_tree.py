@@ -10,7 +10,7 @@ from odtc.heuristics.heuristic import grow
 from odtc.heuristics.margin_tree import directions, grow_margin_tree
 from odtc.heuristics.separating_hyperplanes import rows_at_node
 from odtc.trees.heap_tree import CompleteTree
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.unit.test_oct_h import posed, widest
 from tests.unit.test_row_selection import data
 

@@ -19,7 +19,7 @@ from odtc.data.table import column_coding, partitions
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.threshold_search import certify
 from odtc.trees.tree import read_tree
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import odtc as command
 from tests.command_line import refused
 from tests.unit import test_second_checker as second

@@ -13,7 +13,6 @@ import odtc
 from odtc.errors import TreeError
 from odtc.problem.constraints.constraint import broken, parse
 from odtc.trees.heap_tree import HeapTree, settle
-from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal
 from odtc.workflow.near_optimal_set import near_optimal_set
 from odtc.workflow.provenance import near_best
@@ -27,6 +26,7 @@ from odtc.workflow.provenance.near_best import (
     _wrong_trees,
     check_near_best,
 )
+from tests import pipeline
 
 OTHERS = "that no other tree is as good as one of these is stated by the run, and was not recomputed"
 

@@ -14,8 +14,8 @@ from odtc.errors import ModelError
 from odtc.formulations.dpflow.program import Program
 from odtc.problem.parameters import parse_params
 from odtc.testing.problems import problems
-from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal, read_pool, write_pool
+from tests import pipeline
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 

@@ -21,8 +21,9 @@ from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
 from odtc.heuristics.heuristic import grow
 from odtc.testing.problems import problems
 from odtc.trees.heap_tree import blank_arrays, settle
-from odtc.workflow import near_optimal, pipeline
+from odtc.workflow import near_optimal
 from odtc.workflow.near_optimal_set import Within, near_optimal_set, read_near_optimal_set, reliance
+from tests import pipeline
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 

@@ -23,7 +23,7 @@ from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import _can_be_encoded, datasets
 from odtc.trees.heap_tree import CompleteTree
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import odtc as run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

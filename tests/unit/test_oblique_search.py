@@ -17,7 +17,7 @@ from odtc.errors import ChoiceError, DataError
 from odtc.heuristics.heuristic import grow
 from odtc.testing.problems import problems
 from odtc.trees.heap_tree import CompleteTree, HeapTree
-from odtc.workflow import pipeline
+from tests import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}

@@ -16,7 +16,7 @@ from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.optima import assert_rows_kept
 from odtc.trees.heap_tree import CompleteTree, blank_arrays, settle
-from odtc.workflow import pipeline
+from tests import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 IRIS = EXAMPLES / "iris" / "iris.csv"

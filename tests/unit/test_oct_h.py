@@ -26,7 +26,7 @@ from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import every_hyperplane
 from odtc.trees.heap_tree import CompleteTree, HeapTree
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import odtc as run
 from tests.unit.test_svm1_odt import encode, least_errors, small
 

@@ -17,7 +17,7 @@ from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_constrained_certificate import _arrays, certify_constrained
 from odtc.verification.certificate import check
 from odtc.verification.constrained.constrained_certificate import read_problem
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.unit.algorithms.every_tree import cheapest_feasible
 from tests.unit.test_constrained_certificate import cheapest_by_trying, corrupted, is_true
 from tests.unit.test_second_checker import asked, ours

@@ -21,9 +21,9 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.exhaustive import least_losses
 from odtc.testing.problems import problems
-from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal
 from odtc.workflow.posing import choose
+from tests import pipeline
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
 

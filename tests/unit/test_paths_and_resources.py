@@ -18,8 +18,8 @@ from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.optima import assert_point_of, optimum
 from odtc.testing.problems import heaps, problems, texts
-from odtc.workflow import pipeline
 from odtc.workflow.posing import choose
+from tests import pipeline
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
 

@@ -12,10 +12,11 @@ import odtc as package
 from odtc.errors import ManifestError, TimeLimitReached
 from odtc.fileformats.model_files import read_model
 from odtc.model.solution import EDITED, Solution, Termination
-from odtc.workflow import artifacts, pipeline
+from odtc.workflow import artifacts
 from odtc.workflow.decoding import finish
 from odtc.workflow.provenance import claims, model_file, rechecking, recorded
 from odtc.workflow.provenance.recorded import described
+from tests import pipeline
 from tests.command_line import MONKS, odtc
 
 OF_FILE = ["model file", "file bounds", "file rows", "file integrality", "file objective", "file and point"]

@@ -14,7 +14,6 @@ from odtc.data.reading import fingerprint
 from odtc.model.solution import NO_POINT, Solution, Termination
 from odtc.trees.heap_tree import settle
 from odtc.trees.tree import Leaf
-from odtc.workflow import pipeline
 from odtc.workflow.artifacts import write_tree
 from odtc.workflow.manifest import describe_data
 from odtc.workflow.provenance import searched_again, without_model
@@ -22,6 +21,7 @@ from odtc.workflow.provenance.model_file import _confirmed
 from odtc.workflow.provenance.searched_again import SearchedAgain
 from odtc.workflow.provenance.without_model import data_of_tree, open_record, reading_of_tree, write_record
 from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec
+from tests import pipeline
 
 
 @pytest.fixture(scope="module")

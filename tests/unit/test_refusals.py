@@ -20,7 +20,7 @@ from odtc.verification.verify import (
     verify_filled,
     verify_tree,
 )
-from odtc.workflow import pipeline
+from tests import pipeline
 
 # Numbers, levels, two levels and missing cells, three classes, weights; no tree of depth 2 is right everywhere.
 ROWS = "size,kind,on,w,y\n" + "".join(

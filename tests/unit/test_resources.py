@@ -21,8 +21,8 @@ from odtc.testing.exhaustive import cheapest, least_losses
 from odtc.testing.optima import least_kept
 from odtc.testing.problems import constrained, problems
 from odtc.trees.heap_tree import blank_arrays, settle
-from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
+from tests import pipeline
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command

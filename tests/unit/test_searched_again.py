@@ -15,7 +15,6 @@ from odtc.formulations.dpflow.searched import Fewest
 from odtc.problem.constraints.search_terms import search_problem
 from odtc.testing.exhaustive import cheapest, least_losses
 from odtc.verification.verify import one_leaf
-from odtc.workflow import pipeline
 from odtc.workflow.provenance.searched_again import (
     SearchedAgain,
     claimed_facts,
@@ -26,6 +25,7 @@ from odtc.workflow.provenance.searched_again import (
     search_solved,
     tree_size,
 )
+from tests import pipeline
 from tests.command_line import MONKS
 
 FIGURES = ["termination", "bound", "gap", "certified", "fewest_leaves", "fewest_columns"]

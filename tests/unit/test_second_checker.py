@@ -20,7 +20,7 @@ from odtc.formulations.dpflow.threshold_search import ThresholdSearch, certify
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.verification.certificate import check
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import CHECKOUT
 from tests.unit.test_certificate import example
 from tests.unit.test_constrained_certificate import FORGED_ORDERS, SETS, UNSATISFIED, corrupted, small

@@ -12,7 +12,7 @@ from odtc.base.text import show_number
 from odtc.data.reading import SPLIT_SEED, read
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.verification.claim import words
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import CHECKOUT
 from tests.unit.test_second_checker import CHECKER, forgeries, told_otherwise
 from tests.unit.test_second_checker_of_sums import certificate, expect_same

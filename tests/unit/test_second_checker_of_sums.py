@@ -14,7 +14,7 @@ import pytest
 from odtc.data.reading import read
 from odtc.verification.certificate import check
 from odtc.verification.leaf_sums.likelihood import _log
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.laws.test_tasks import corruptions
 from tests.unit.test_forged_leaf_sums import without_the_copy
 from tests.unit.test_second_checker import CHECKER, ours, told_otherwise, verdicts

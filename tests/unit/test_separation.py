@@ -21,9 +21,10 @@ from odtc.problem.cuts.cut import CUTS, EVERY_TREE
 from odtc.testing.optima import exhaustive_cost, relaxed
 from odtc.testing.problems import form_id, heaps, problems
 from odtc.trees.heap_tree import CompleteTree
-from odtc.workflow import artifacts, pipeline, solving
+from odtc.workflow import artifacts, solving
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import loop_of
+from tests import pipeline
 from tests.command_line import MONKS, odtc
 from tests.laws.test_cuts import OFFERED, assert_kept, compiled, data_problem
 

@@ -8,9 +8,9 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.problem.constraints.constraint import broken
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.verification.known_trees import is_below
-from odtc.workflow import pipeline
 from odtc.workflow.provenance.searched_again import tree_size
 from odtc.workflow.provenance.without_model import _smaller
+from tests import pipeline
 
 # The class is a xor b; where a is 1, c is b. One row more is wrong in any tree without all three.
 A, B = np.repeat([0, 0, 1, 1], 4), np.tile([0, 1], 8)

@@ -8,7 +8,7 @@ import pytest
 from odtc.solvers.external import lay_out
 from odtc.solvers.protocols import Dialect
 from odtc.solvers.solver import SOLVERS, find_solver, version
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 

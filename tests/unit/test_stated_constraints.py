@@ -20,7 +20,7 @@ from odtc.verification.constrained.constrained_certificate import read_problem, 
 from odtc.verification.constrained.multiplier_bound import Problem
 from odtc.verification.constrained.stated_constraints import _Rows, readable, stated_constraints
 from odtc.verification.constrained.stated_places import Places
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.unit.test_each_constraint import TABLES, allowed, of_kind, table, trees
 
 SEVERAL = (

@@ -29,9 +29,10 @@ from odtc.testing.optima import assert_rows_kept, optimum
 from odtc.testing.problems import heaps, problems
 from odtc.trees.heap_tree import CompleteTree, HeapTree
 from odtc.trees.tree import Branch, Leaf, Tree
-from odtc.workflow import compiling, pipeline
+from odtc.workflow import compiling
 from odtc.workflow.manifest import read_manifest
 from odtc.workflow.results import settled
+from tests import pipeline
 from tests.command_line import odtc as run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

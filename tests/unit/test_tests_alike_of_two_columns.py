@@ -12,7 +12,7 @@ from odtc.data.encoding import encode
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.testing.optima import least_of_every_tree
 from odtc.verification.certificate import check
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import odtc as odtc_run
 from tests.unit.test_second_checker import asked
 

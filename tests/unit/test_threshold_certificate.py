@@ -21,7 +21,7 @@ from odtc.verification import compiled_pairs, pair_kernel
 from odtc.verification.certificate import check
 from odtc.verification.node_cuts import Rows
 from odtc.verification.threshold_columns import distinct_columns
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.command_line import odtc as command
 from tests.threshold_problems import accepted, certificate, corrupt, draw, interrupted, is_true, optimum
 

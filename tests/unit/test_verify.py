@@ -11,8 +11,8 @@ from odtc.model.feasibility import check_point, violations
 from odtc.model.solution import Solution, Termination
 from odtc.testing.problems import ALL_VARIANTS, form_id, heaps, problems
 from odtc.verification.verify import objective_floor, raise_bound_to_floor
-from odtc.workflow import pipeline
 from odtc.workflow.compiling import greedy, known_tree
+from tests import pipeline
 from tests.command_line import MONKS, odtc
 from tests.solvers.test_solver import model
 

@@ -24,8 +24,8 @@ from odtc.verification.verify import (
     verify,
     verify_tree,
 )
-from odtc.workflow import pipeline
 from odtc.workflow.row_selection.selection import take_rows
+from tests import pipeline
 from tests.unit.test_refusals import built, checked, refusing  # noqa: F401  a fixture
 
 

@@ -39,8 +39,10 @@ from odtc.testing.problems import (
 )
 from odtc.testing.property import Property, Trial
 from odtc.verification.verify import UNSUPPORTED
-from odtc.workflow import pipeline
+from odtc.workflow.compiling import compile_model
 from odtc.workflow.manifest import read_manifest, write_manifest
+from odtc.workflow.pipeline import decode
+from odtc.workflow.solving import solve
 
 
 def forms(plug_in):
@@ -89,7 +91,7 @@ def start(plug_in, form, trial: Trial) -> None:
 def counts(plug_in, form, trial: Trial) -> None:
     problem = trial.draw(problems(form, depths=(1, 2, 3)))
     note_problem(trial, problem)
-    said, model = counts_of(problem, None, mps_writer.size), pipeline.compile_model(problem)
+    said, model = counts_of(problem, None, mps_writer.size), compile_model(problem)
     if said.columns is None:
         trial.expect(said.words, "expected words where there are no numbers, got none")
         return
@@ -158,14 +160,14 @@ def by_arrays(problem, best: float, trial: Trial) -> None:
 def by_solver(solver: str, problem, best: float, trial: Trial) -> None:
     """Check the whole run with a solver, decoded and verified."""
     model = replace(problem.module.build(problem), problem=problem)
-    solution = pipeline.solve(model, solver, threads=1)
+    solution = solve(model, solver, threads=1)
     # A proof that the solver's tolerance does not support is withdrawn: the tree must be the best one all the same.
     ended = solution.termination == "optimal" or UNSUPPORTED in solution.message
     trial.expect(ended, f"expected {solver} to end optimal, got {solution.termination}")
     told = f"{solver} states {solution.objective!r} with the bound {solution.bound!r}"
     trial.expect(abs(solution.objective - best) <= 1e-5, f"expected the optimum {best!r} of trying every tree; {told}")
     trial.expect((solution.bound or 0.0) <= best + 1e-5, f"expected a bound of at most {best!r}; {told}")
-    decoded = pipeline.decode(model, solution)
+    decoded = decode(model, solution)
     failed = "; ".join(f"{check.name}: {check.text}" for check in decoded.checks if not check.passed)
     trial.expect(decoded.verified, f"expected a tree that passes every check, got {failed}")
     found = problem.module.objective(problem, decoded.heap)

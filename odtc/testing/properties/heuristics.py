@@ -9,7 +9,7 @@ from odtc.heuristics.heuristic import grow
 from odtc.testing.optima import assert_rows_kept
 from odtc.testing.problems import note_heap, note_problem, problems
 from odtc.testing.property import Property, Trial
-from odtc.workflow import pipeline
+from odtc.workflow import compiling
 
 
 def options(plug_in):
@@ -38,7 +38,7 @@ def starts(plug_in, variant, trial: Trial) -> None:
     model = replace(problem.module.build(problem), problem=problem)
     own = grow(variant, problem.encoded, problem.topology, problem.module.branch_penalty(problem)).beyond
     trial.skip_unless(own is None or not own.splits)  # hyperplanes are starts of other models
-    begun = pipeline.start(model, variant)
+    begun = compiling.start(model, variant)
     trial.expect(begun is not None, "expected a start, got none")
     heap, x = begun
     note_heap(trial, problem, heap)

@@ -18,7 +18,7 @@ from odtc.formulations.dpflow.interval_states import Named
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.verification.certificate import check
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.threshold_problems import draw
 from tests.unit.algorithms.teams import make_ready, results, sum_of
 

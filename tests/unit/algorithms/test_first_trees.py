@@ -14,7 +14,7 @@ from odtc.algorithms.constrained.first_trees import first_tree
 from odtc.data.dataset import Dataset, Feature
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.constrained import Posed
-from odtc.workflow import pipeline
+from tests import pipeline
 
 RECALL, ROWS = 0.7, 20
 

@@ -11,7 +11,7 @@ from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base import deadline
 from odtc.data.dataset import Dataset, Feature
 from odtc.formulations.dpflow import threshold_search
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.unit.algorithms.test_threshold_search import cheapest, cost_of, dense, instance
 
 

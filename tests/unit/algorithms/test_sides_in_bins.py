@@ -15,7 +15,7 @@ from odtc.base import deadline
 from odtc.data.reading import read_arrays
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.unit.algorithms.test_bin_bound import tables
 
 

@@ -37,7 +37,7 @@ from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
 from odtc.problem.branch_penalty import objective
 from odtc.problem.exact_objective import search_costs
-from odtc.workflow import pipeline
+from tests import pipeline
 from tests.references import depth_two as depth_two_numpy
 from tests.threshold_problems import draw, interrupted, optimum
 
