@@ -111,7 +111,7 @@ class TimeLimitReached(OdtcError):
 
 
 class NoSolutionError(OdtcError):
-    """The solver found no tree; `outcome` contains the facts of the run (odtc.workflow.results.Unsolved), or None."""
+    """The solver found no tree; `outcome` has the facts of the run (odtc.workflow.results.fit.Unsolved), or None."""
 
     exit_code = 3
     outcome = None
@@ -125,6 +125,6 @@ class NotProvedError(OdtcError):
 
 
 class OutputError(OdtcError):
-    """`result` is the Fit (odtc.workflow.results) whose files cannot be written, None if there was none yet."""
+    """`result` is the Fit (odtc.workflow.results.fit) whose files cannot be written, None if there was none yet."""
 
     result = None

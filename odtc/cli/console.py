@@ -140,7 +140,7 @@ def print_no_solution(problem, files, as_json: bool) -> None:
 def print_tree_result(done, facts: dict, as_json: bool) -> None:
     """Print the tree of a Fit with its figures; `facts` are these as JSON, with the files. Raises SolutionError if a
     check failed, after the output."""
-    from odtc.workflow.results import figures, size_lines
+    from odtc.workflow.results.lines import figures, is_remark, size_lines
 
     with interrupts.held(last=True):
         if as_json:
@@ -148,12 +148,12 @@ def print_tree_result(done, facts: dict, as_json: bool) -> None:
         else:
             _print_tree(done)
             print_race(facts)
-            for text, remarked in figures(done):
-                (say if remarked else print)(text)
+            for line in figures(done):
+                (say if is_remark(line) else print)(line)
             print("\n".join(size_lines(done)))
             if facts["files"]:
                 say(f"wrote {', '.join(facts['files'])}")
-        if as_json or done.solution.message != done.uncertified_words:
+        if as_json or done.solution.message != done.claimed.uncertified:
             say_note(done.solution)
     refuse_failed(done.decoded.checks)
 
@@ -210,7 +210,7 @@ def print_score(facts: dict) -> None:
         print("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]))
     most = facts.get("majority_accuracy")
     if most is not None and facts["accuracy"] <= most:
-        from odtc.workflow.results import no_better_text
+        from odtc.workflow.results.lines import no_better_text
 
         say(no_better_text(facts["majority"], most))
 
@@ -409,13 +409,13 @@ def at_work(command: str, as_json: bool):
 
 def print_assured(done) -> None:
     """Print the constraints that new rows satisfy, a line for each constraint on new rows."""
-    from odtc.workflow.results import assured_lines
+    from odtc.workflow.results.lines import assured_lines, is_remark
 
-    for text, remarked in assured_lines(done):
-        if remarked:
-            say(f'{text} ("all" of "assured" in --json is false)')
+    for line in assured_lines(done):
+        if is_remark(line):
+            say(f'{line} ("all" of "assured" in --json is false)')
         else:
-            print(text)
+            print(line)
 
 
 def priced(done, time_limit: float | None) -> list:

@@ -26,7 +26,7 @@ from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.parameters import able_models, parse_params
 from odtc.trees.tree import Leaf, Tree
-from odtc.workflow.claims import Claim
+from odtc.workflow.results.claims import Claim
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
 
 MOST_ROUNDING = 1e-11  # of costs or of the penalty of a branch node: nothing is proved for a larger relative error

@@ -20,7 +20,7 @@ from odtc.problem.constraints.kind import Constraint, OnProportions
 from odtc.trees.places import Place
 from odtc.trees.tree import Tree
 from odtc.workflow.constrained.assurance import share_interval
-from odtc.workflow.results import Fit
+from odtc.workflow.results.fit import Fit
 
 BINS = 12  # ranges of a histogram
 MAX_LEVELS = 40  # levels that have a bar each; the rarest of more share one

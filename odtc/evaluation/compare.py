@@ -14,7 +14,7 @@ from odtc.errors import ChoiceError, DataError
 from odtc.evaluation.board import shared_rows
 from odtc.evaluation.html_report import Run, open_run, rows_set_aside, training_score
 from odtc.trees.tree import Tree
-from odtc.workflow import run_facts
+from odtc.workflow.results import facts as figures
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None, f
         facts["test_figure"] = _figure(tree, answers, judging, figure)
         return Entry(name, run, facts, answers if task.NUMBERS else np.array(tree.classes, dtype=object)[answers])
     if (rows.y >= 0).any():
-        scored = run_facts.score(tree, rows)
+        scored = figures.score(tree, rows)
         facts |= {
             "accuracy": scored["accuracy"],
             "balanced_accuracy": scored["balanced_accuracy"],
@@ -204,7 +204,7 @@ def _set_aside(run: Run, task, figure: str) -> dict:
         return {}
     told = {"n_rows_set_aside": labelled.n_file_rows}
     if task.CLASSES:
-        return told | {"accuracy": run_facts.score(run.tree, labelled)["accuracy"]}
+        return told | {"accuracy": figures.score(run.tree, labelled)["accuracy"]}
     metrics = replace(run.fit, labelled=labelled).metrics or {}
     return told | {"test_figure": metrics.get("test", {}).get(figure)}
 

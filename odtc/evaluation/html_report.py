@@ -33,7 +33,6 @@ from odtc.trees.places import Place
 from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Tree, read_tree, tree_of
 from odtc.verification.certificate import read_certificate
-from odtc.workflow import run_facts
 from odtc.workflow.constrained.assurance import rate_interval, share_interval
 from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.near_optimal_set import SUFFIX as NEAR
@@ -42,8 +41,9 @@ from odtc.workflow.posing import default_params, held_out_rows, test_rows
 from odtc.workflow.provenance.searched_again import SearchedAgain
 from odtc.workflow.provenance.tree_file import SolvedRun
 from odtc.workflow.provenance.without_model import open_record
-from odtc.workflow.results import Fit
-from odtc.workflow.run_facts import kept_facts
+from odtc.workflow.results.facts import kept_facts, score, score_of
+from odtc.workflow.results.fit import Fit
+from odtc.workflow.results.lines import robust_lines, smallest_text
 from odtc.workflow.run_record import of_manifest, read_solving
 from odtc.workflow.specification import RunSpec, SolvingSpec
 
@@ -201,7 +201,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "verdict": _verdict(run, rows, satisfied, labelled, scores, test),
         "missed": any(entry["satisfied_on_test"] is False for entry in satisfied),
         "scores": [(name, score, _rates(score, name.startswith("test"))) for name, score in scores],
-        "metrics": robust_lines(run, labelled) if task.CLASSES else metric_lines(run, labelled),
+        "metrics": moved_lines(run, labelled) if task.CLASSES else metric_lines(run, labelled),
         "of_classes": task.CLASSES,
         "pieces": task.PIECES,
         "warnings": board.warnings(run.claim, run.fit.dataset if run.fit else None, None if test is None else labelled),
@@ -217,6 +217,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "columns": _embedded(_columns(found)),
         "classes": _embedded(list(tree.classes)),
         "separate": tree.missing == "separate",
+        "smallest": smallest_text(run.fit) if run.fit else "",
         "checks": run.fit.decoded.checks if run.fit else [],
         "plot": progress_plot(run.fit.solution.history) if run.fit else None,
         "families": families(run.fit.model) if run.fit and run.fit.model else ([], []),
@@ -233,7 +234,7 @@ def _scores(tree: Tree, rows: str, labelled: Dataset | None, test) -> list[tuple
     """Return the scores of a tree of classes with their names: on the rows to test on first, because new rows can be
     expected to score like these, and on its training rows."""
     found = [] if labelled is None else [(labelled, "rows set aside" if test is None else Path(test).name)]
-    scores = [(f"test ({whose})", run_facts.score(tree, given)) for given, whose in found]
+    scores = [(f"test ({whose})", score(tree, given)) for given, whose in found]
     return scores + ([(rows, training_score(tree))] if all(leaf.rows for leaf in tree.leaves()) else [])
 
 
@@ -303,7 +304,7 @@ def training_score(tree: Tree) -> dict:
     table = np.zeros((K, K), dtype=int)
     for leaf in tree.leaves():
         table[:, leaf.label] += leaf.rows
-    return run_facts.score_of(table, 0, tree.classes)
+    return score_of(table, 0, tree.classes)
 
 
 def _test_rows(run: Run, test) -> Dataset:
@@ -387,9 +388,9 @@ def metric_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
     ]
 
 
-def robust_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
+def moved_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
     """Return (rows, a line of figures) for a run whose rows may be moved (odtc.trees.attack)."""
-    lines = replace(run.fit, labelled=labelled).robust_lines if run.fit is not None else []
+    lines = robust_lines(replace(run.fit, labelled=labelled)) if run.fit is not None else []
     return [(f"robust accuracy, {name} rows", line) for name, line in lines]
 
 

@@ -22,7 +22,7 @@ from odtc.evaluation.html_report import open_run
 from odtc.trees.attack import is_robust, reachable_leaves
 from odtc.trees.boxes import Boxes
 from odtc.trees.tree import Tree
-from odtc.workflow.run_facts import majority_of, score_of
+from odtc.workflow.results.facts import majority_of, score_of
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Predicted:
     probabilities : list of (list of float or None) or None
         The same of the shares of the classes.
     score : dict or None
-        Accuracy and confusion matrix (odtc.workflow.run_facts.score_of); None without labels.
+        Accuracy and confusion matrix (odtc.workflow.results.facts.score_of); None without labels.
     """
 
     policy: str

@@ -37,7 +37,7 @@ from odtc.workflow.constrained.assured_fit import fit_assured
 from odtc.workflow.decoding import without_model
 from odtc.workflow.near_optimal import near_optimal
 from odtc.workflow.provenance.without_model import reading_of_tree
-from odtc.workflow.results import Fit
+from odtc.workflow.results.fit import Fit
 from odtc.workflow.run import run
 from odtc.workflow.solving import Reporter
 from odtc.workflow.specification import RunSpec

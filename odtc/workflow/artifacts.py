@@ -26,7 +26,7 @@ from odtc.model.solution import Options, Progress, Solution, Termination, proof
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.workflow.decoding import tree_of
-from odtc.workflow.run_facts import ProblemFacts
+from odtc.workflow.results.facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run
 
 if TYPE_CHECKING:

@@ -47,8 +47,8 @@ from odtc.workflow.messages import (
     START_INSTEAD,
     no_solution_text,
 )
-from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
-from odtc.workflow.run_facts import SolveFacts
+from odtc.workflow.results.facts import SolveFacts
+from odtc.workflow.results.fit import Decoded, Fit, Unsolved, settled, tree_cost
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model

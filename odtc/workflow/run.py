@@ -29,8 +29,8 @@ from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, un
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes, test_is_training_text
 from odtc.workflow.plan import LEARNER, LOOP, SEARCH, Decision, Plan
 from odtc.workflow.posing import held_out_rows, pose_run, read_in_time, test_rows
-from odtc.workflow.results import Fit, Unsolved
-from odtc.workflow.run_facts import RoundFacts
+from odtc.workflow.results.facts import RoundFacts
+from odtc.workflow.results.fit import Fit, Unsolved
 from odtc.workflow.searching import Start, expect_feasible, raised, searched, without_point
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, Reporter, choose_solver, listening, relaxations, solve_or_loop

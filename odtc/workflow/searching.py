@@ -26,8 +26,8 @@ from odtc.workflow.compiling import Prepared, is_tree_file, known_tree
 from odtc.workflow.decoding import by_own_search, no_solution, without_model
 from odtc.workflow.messages import COMPILER
 from odtc.workflow.provenance.certificates import Certified, certify_run
-from odtc.workflow.results import Fit, Unsolved
-from odtc.workflow.run_facts import no_worse_than_cart, open_text, unmet_text
+from odtc.workflow.results.facts import no_worse_than_cart, open_text, unmet_text
+from odtc.workflow.results.fit import Fit, Unsolved
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model

@@ -35,7 +35,7 @@ PHASES = {
     "a file gets its name": ("odtc.base.commit:_apply", SOLVED),
     "write the tree": ("odtc.workflow.artifacts:write_text", FIT),
     "print the tree": ("odtc.cli.console:_print_tree", FIT),
-    "print the figures": ("odtc.workflow.results:figures", SOLVED),
+    "print the figures": ("odtc.workflow.results.lines:figures", SOLVED),
 }
 
 

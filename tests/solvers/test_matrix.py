@@ -16,7 +16,7 @@ from odtc.problem.exact_objective import exact_objective
 from odtc.problem.formulation import FORMULATIONS
 from odtc.solvers.solver import SOLVERS, find_solver, version
 from odtc.testing.problems import COMPILED, VARIANTS, form_id
-from odtc.workflow.results import tree_cost
+from odtc.workflow.results.fit import tree_cost
 from tests import pipeline
 
 STARTS = ("none", "cart", "optimal", "oblique:seconds=1,restarts=8")

@@ -209,7 +209,7 @@ def test_a_tree_lays_out_the_columns_that_it_asks(monkeypatch):
     from odtc.data.dataset import NUMERIC, Dataset, Feature
     from odtc.data.splits import Oblique, Term, Threshold
     from odtc.trees.tree import Branch, Leaf, Tree
-    from odtc.workflow import results
+    from odtc.workflow.results import remarks
 
     asked = {"a": [1.0, 2.0, np.nan, 4.0], "b": [0.0, 5.0, 1.0, 5.0]}
     dense = np.column_stack([asked["a"], [9.0] * 4, asked["b"], [8.0] * 4])
@@ -231,7 +231,7 @@ def test_a_tree_lays_out_the_columns_that_it_asks(monkeypatch):
     tree = Tree(root, features, data.classes, "y", "separate")
     assert tree.apply(data.X).tolist() == tree.apply(dense).tolist() == [0, 1, 2, 2]
     fit = type("Fit", (), {"problem": type("P", (), {"encoded": type("E", (), {"dataset": data})}), "tree": tree})
-    assert results.unmeasured_text(fit).endswith(": 'a' (1 row)")
+    assert remarks.unmeasured_text(fit).endswith(": 'a' (1 row)")
     with pytest.raises(DataError, match="row 3 has no value for 'a'"):
         Tree(root, features, data.classes, "y", "drop").apply(data.X)
 

@@ -16,7 +16,7 @@ from odtc.problem.constraints.constraint import broken, mended
 from odtc.trees.heap_tree import settle
 from odtc.workflow.compiling import known_tree, prepare
 from odtc.workflow.provenance.certifying import certify
-from odtc.workflow.run_facts import no_worse_than_cart
+from odtc.workflow.results.facts import no_worse_than_cart
 from odtc.workflow.searching import searched
 from tests.pipeline import pose
 

@@ -19,7 +19,7 @@ from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.constraints.kinds import leaf_rows
 from odtc.problem.constraints.search_units import whole
 from odtc.trees.heap_tree import settle
-from odtc.workflow.run_facts import kept_text
+from odtc.workflow.results.facts import kept_text
 from tests import pipeline
 
 

@@ -31,7 +31,7 @@ from odtc.workflow.decoding import (
     unfinished,
     without_model,
 )
-from odtc.workflow.results import Unsolved, settled, tree_cost
+from odtc.workflow.results.fit import Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import take_rows
 from tests import pipeline
 from tests.command_line import MONKS

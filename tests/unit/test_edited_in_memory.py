@@ -7,7 +7,7 @@ import pytest
 
 import odtc
 from odtc.errors import SolutionError
-from odtc.workflow.run_facts import SolveFacts
+from odtc.workflow.results.facts import SolveFacts
 from tests.command_line import odtc as command
 
 

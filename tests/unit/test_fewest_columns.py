@@ -16,6 +16,7 @@ from odtc.formulations.dpflow import threshold_search
 from odtc.problem.branch_penalty import objective
 from odtc.problem.constraints.constraint import least_rows
 from odtc.trees.heap_tree import HeapTree
+from odtc.workflow.results.lines import smallest_text
 from odtc.workflow.searching import searched
 from tests import pipeline
 from tests.command_line import MONKS
@@ -153,10 +154,10 @@ def test_a_search_for_fewer_leaves_that_takes_too_much_is_ended_and_offered(monk
     data = read_arrays(random.normal(size=(60, 3)), random.integers(0, 2, 60))
     stopped = searched(pipeline.pose(data, "dpflow", 3))
     assert stopped.fewest_stopped and not stopped.fewest_leaves and stopped.proved
-    assert "`fewest`" not in stopped.smallest_words and "fewest=true" in stopped.smallest_words.replace(" ", "").lower()
+    assert "`fewest`" not in smallest_text(stopped) and "fewest=true" in smallest_text(stopped).replace(" ", "").lower()
     found = searched(pipeline.pose(data, "dpflow", 3, params={"fewest": "true"}))
     assert found.fewest_leaves and found.fewest_columns and not found.fewest_stopped
-    assert found.smallest_words.startswith("no tree with this objective has fewer leaves")
+    assert smallest_text(found).startswith("no tree with this objective has fewer leaves")
 
 
 def test_the_keys_are_told(tmp_path):

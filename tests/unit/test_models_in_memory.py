@@ -20,9 +20,9 @@ from odtc.workflow.provenance.in_memory import (
     _infinite,
     _of_gurobi,
     _of_highs,
-    _same,
     _sides,
     in_memory,
+    is_same,
     unproved,
 )
 
@@ -70,11 +70,11 @@ def test_rows_are_the_same_in_any_order_with_either_sign_and_as_two_halves(seed)
     model = drawn(seed)
     A, lower, upper = model.A.toarray(), model.row_lower, model.row_upper
     order = np.random.default_rng(seed).permutation(4)
-    assert _same(model, of_rows(model, A[order], lower[order], upper[order]))
-    assert _same(of_rows(model, -A, -upper, -lower), model)
+    assert is_same(model, of_rows(model, A[order], lower[order], upper[order]))
+    assert is_same(of_rows(model, -A, -upper, -lower), model)
     halves = np.vstack([A, A[:1]])
-    assert _same(model, of_rows(model, halves, [-INF, *lower[1:], 0.0], [*upper, INF]))
-    assert _same(model, of_rows(model, A[:3], lower[:3], upper[:3]))  # a row without sides says nothing
+    assert is_same(model, of_rows(model, halves, [-INF, *lower[1:], 0.0], [*upper, INF]))
+    assert is_same(model, of_rows(model, A[:3], lower[:3], upper[:3]))  # a row without sides says nothing
     mixed = model.A.tocsr()
     for i in range(4):  # the columns of each row in another order
         at = slice(mixed.indptr[i], mixed.indptr[i + 1])
@@ -82,7 +82,7 @@ def test_rows_are_the_same_in_any_order_with_either_sign_and_as_two_halves(seed)
     mixed.has_sorted_indices = False
     assert _sides(SimpleNamespace(A=mixed, row_lower=lower, row_upper=upper)) == _sides(model)
     zeros = sp.csc_array((np.zeros(1), np.array([0]), np.array([0, 0, 0, 1])), (4, 3)) + sp.csc_array(A)
-    assert _same(model, replace(model, matrix=zeros, row_lower=np.where(lower == 0, -0.0, lower)))
+    assert is_same(model, replace(model, matrix=zeros, row_lower=np.where(lower == 0, -0.0, lower)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -107,7 +107,7 @@ def test_a_model_in_which_any_one_number_is_another_is_another(seed):
     others += [of_rows(model, A[:, [1, 0, 2]], lower, upper)] * (not np.array_equal(A[:, 0], A[:, 1]))
     wider = made(np.hstack([A, np.zeros((4, 1))]), [*model.c, 0], lower, upper, offset=model.offset)
     for other in [*others, wider]:
-        assert not _same(model, other) and not _same(other, model)
+        assert not is_same(model, other) and not is_same(other, model)
 
 
 def solved(model: Model, rowwise=False, change=lambda highs: None):
@@ -142,7 +142,7 @@ def test_what_highs_holds_is_read_as_it_is(seed):
     model, ends = drawn(seed), set()
     for model in (drawn(seed), replace(drawn(seed), integrality=np.array([1, 0, 1], np.uint8)), drawn(seed, 0)):
         found = _of_highs(solved(model, rowwise=seed % 2 == 0))
-        assert _same(found.model, model) and found.beyond == "" and found.solver.startswith("HiGHS 1")
+        assert is_same(found.model, model) and found.beyond == "" and found.solver.startswith("HiGHS 1")
         points = np.array(list(product(range(3), repeat=3)), float)
         activity = points @ model.A.toarray().T
         feasible = ((activity >= model.row_lower) & (activity <= model.row_upper)).all(axis=1)
@@ -359,7 +359,7 @@ def test_a_matrix_is_read_by_the_lines_that_highs_holds_it_in_and_an_unknown_end
             told = {name: getattr(highs, name) for name in names}
             theirs = SimpleNamespace(getLp=lambda lp=lp: lp, modelStatusToString=lambda _, at=status: at, **told)
             found = _of_highs(theirs)
-            assert _same(found.model, model) and found.termination == ended
+            assert is_same(found.model, model) and found.termination == ended
 
 
 def gurobi(**changes):
@@ -379,7 +379,7 @@ def gurobi(**changes):
 
 def test_what_an_object_of_gurobi_holds_is_read_without_gurobi():
     found = _of_gurobi(gurobi())
-    assert _same(found.model, made([[1.0, 1]], [1, 2], [1], [INF], upper=1.0))
+    assert is_same(found.model, made([[1.0, 1]], [1, 2], [1], [INF], upper=1.0))
     assert (found.x.tolist(), found.termination, found.bound, found.beyond) == ([1, 0], Termination.OPTIMAL, 1.0, "")
     with pytest.raises(SolutionError, match="got a maximisation from gurobipy"):
         _of_gurobi(gurobi(ModelSense=-1))

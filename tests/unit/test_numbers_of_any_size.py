@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import odtc
 from odtc.data.reading import read_arrays
 from odtc.data.tasks import policy
-from odtc.workflow.results import Fit
+from odtc.workflow.results.fit import Fit
 
 X = [0.0, 1, 1, 2, 3, 3, 4, 5]
 

@@ -18,7 +18,7 @@ from odtc.errors import ModelError, NoSolutionError, TreeError
 from odtc.fileformats.model_files import read_model, write_model
 from odtc.model.own_parts import RESERVED, completed
 from odtc.solvers.solver import find_solver, version
-from odtc.workflow.run_facts import SolveFacts
+from odtc.workflow.results.facts import SolveFacts
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
 

@@ -31,7 +31,7 @@ from odtc.trees.heap_tree import CompleteTree, HeapTree
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.workflow import compiling
 from odtc.workflow.manifest import read_manifest
-from odtc.workflow.results import settled
+from odtc.workflow.results.fit import settled
 from tests import pipeline
 from tests.command_line import odtc as run
 

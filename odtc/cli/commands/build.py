@@ -63,7 +63,7 @@ def build(
     """Write the model file, its manifest (STEM.odt.json) and start files."""
     from odtc.fileformats.model_files import FORMATS
     from odtc.workflow import artifacts, compiling, messages, posing
-    from odtc.workflow.run_facts import ModelFacts
+    from odtc.workflow.results.facts import ModelFacts
 
     FORMATS.get(format)
     if estimate:

@@ -46,7 +46,7 @@ def decode(
     from odtc.base.atomic_write import require_writable
     from odtc.workflow import artifacts
     from odtc.workflow.decoding import finish
-    from odtc.workflow.results import simplified_text
+    from odtc.workflow.results.remarks import simplified_text
 
     target = tree_path(o) if o else artifacts.tree_of_solution(solution_file)
     require_writable(target, solution_file, log)
@@ -284,7 +284,7 @@ def _told_without_solution(as_json: bool):
 def _expect_solution(model, solution) -> None:
     """Raise NoSolutionError, with the known facts, if a solution file has no point."""
     from odtc.workflow.decoding import no_solution
-    from odtc.workflow.results import Unsolved
+    from odtc.workflow.results.fit import Unsolved
 
     if not solution.has_solution:
         raise no_solution(Unsolved(model.problem, model, solution), from_file=True)

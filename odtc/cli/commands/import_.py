@@ -47,7 +47,7 @@ def import_(
     from odtc.data.reading import read_as
     from odtc.data.task import TASKS
     from odtc.trees.importing import import_tree, read_foreign, task_of_source
-    from odtc.workflow.run_facts import TreeFacts
+    from odtc.workflow.results.facts import TreeFacts
 
     path = tree_path(o) if o else Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
     require_writable(path, file, data)

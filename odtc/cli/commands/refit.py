@@ -134,7 +134,7 @@ def refit(
 
 def _report(done, drift: dict, target: str, files: list[str], as_json: bool) -> None:
     """Print the new tree and the change, and which constraints new rows satisfy if the run has a confidence."""
-    from odtc.workflow.results import assured_facts
+    from odtc.workflow.results.lines import assured_facts
 
     facts = done.chosen.to_json() | {"refit": done.to_json(), "drift": drift, "tree": target, "files": files}
     assured = done.chosen.confidence is not None

@@ -123,7 +123,7 @@ def explain(
             answers = list(map(one_line, moved[path.number]["predictions"]))
             print(f"  {' or '.join(answers)} {'if' if answers[1:] else 'wherever'} moved ({moved[path.number]['by']})")
     if kept:
-        from odtc.workflow.run_facts import kept_line
+        from odtc.workflow.results.facts import kept_line
 
         for entry in kept:
             print(kept_line(entry, loaded))

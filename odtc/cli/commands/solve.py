@@ -71,7 +71,7 @@ def solve(
     from odtc.workflow import artifacts, solving
     from odtc.workflow.manifest import SUFFIX
     from odtc.workflow.messages import no_solution_text
-    from odtc.workflow.run_facts import SolveFacts
+    from odtc.workflow.results.facts import SolveFacts
 
     how = spec.solving
     if relax:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any
 
 from odtc.base.value_class import value_class
-from odtc.workflow.results import Fit
+from odtc.workflow.results.fit import Fit
 from odtc.workflow.specification import ModelSpec
 
 PRICE = "lambda"

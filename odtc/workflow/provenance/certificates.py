@@ -21,7 +21,7 @@ from odtc.problem.exact_objective import settled_bound
 from odtc.problem.problem import Problem
 from odtc.verification.certificate import SUMS, check
 from odtc.verification.claim import Proof
-from odtc.workflow.results import Fit
+from odtc.workflow.results.fit import Fit
 
 AT_LIMIT = 2.0  # seconds for it after a limit
 # Seconds of work that the check has however soon the search had ended: nobody waits for it unasked, and who has set a

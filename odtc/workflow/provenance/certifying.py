@@ -23,7 +23,7 @@ from odtc.workflow import artifacts
 from odtc.workflow.decoding import proved
 from odtc.workflow.provenance.certificates import LEAST
 from odtc.workflow.provenance.run_of_tree import TREE
-from odtc.workflow.results import Fit
+from odtc.workflow.results.fit import Fit
 
 
 def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[Path, Dataset]:

@@ -27,7 +27,7 @@ from odtc.workflow.near_optimal import Pool, is_beyond, near_optimal, read_pool
 from odtc.workflow.near_optimal_set import LISTED, NearOptimalSet, near_optimal_set, read_near_optimal_set
 from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.provenance.searched_again import SECONDS
-from odtc.workflow.results import Fit
+from odtc.workflow.results.fit import Fit
 
 # Claims of a set on all its trees: the same if it is counted again. Derived figures may be absent if time had ended.
 OF_ALL = ("count", "depth", "proved", "leaves", "objectives")

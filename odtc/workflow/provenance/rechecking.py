@@ -22,7 +22,7 @@ from odtc.workflow.manifest import Manifest
 from odtc.workflow.provenance.claims import model_file
 from odtc.workflow.provenance.model_file import confirm, file_checks, same_model
 from odtc.workflow.provenance.searched_again import SECONDS
-from odtc.workflow.results import Fit, tree_cost
+from odtc.workflow.results.fit import Fit, tree_cost
 from odtc.workflow.row_selection.selection import rounds_of, select_rows, undecided_text
 from odtc.workflow.run_record import record_of
 

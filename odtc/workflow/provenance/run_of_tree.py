@@ -12,7 +12,7 @@ from odtc.base.json_schema import REAL, TEXT, SchemaError, read_object, validate
 from odtc.base.system import read_file
 from odtc.errors import OdtcError, TreeError
 from odtc.model.solution import is_proved
-from odtc.workflow.claims import BEST, CERTIFIED, PROVED
+from odtc.workflow.results.claims import BEST, CERTIFIED, PROVED
 
 TREE, MANIFEST, RECORD = ".tree.json", ".odt.json", ".run.json"
 MAYBE = (REAL, None)

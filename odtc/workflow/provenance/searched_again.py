@@ -29,7 +29,7 @@ from odtc.verification.known_trees import is_below
 from odtc.verification.verify import objective_floor, one_leaf
 from odtc.workflow.compiling import greedy, own_tree
 from odtc.workflow.provenance.certificates import certify_run
-from odtc.workflow.results import Fit
+from odtc.workflow.results.fit import Fit
 
 SECONDS = 5.0  # for the search, unless another limit is named
 CHECKED = 0.5  # of them, once more, for making and checking its certificate

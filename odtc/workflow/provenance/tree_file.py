@@ -35,7 +35,7 @@ from odtc.workflow.provenance.certified_splits import uncovered_splits
 from odtc.workflow.provenance.certifying import certified_rows
 from odtc.workflow.provenance.searched_again import SearchedAgain, least_prices, search_solved
 from odtc.workflow.provenance.without_model import open_record
-from odtc.workflow.results import Fit, Unsolved
+from odtc.workflow.results.fit import Fit, Unsolved
 from odtc.workflow.run_record import settings_of
 
 # Statements of a certificate that are not about its rows, or that are compared separately.

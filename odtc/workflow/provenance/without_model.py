@@ -32,7 +32,7 @@ from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
 from odtc.workflow.posing import POSED, model_to_json, pose_run
 from odtc.workflow.provenance.run_of_tree import RunOfTree
-from odtc.workflow.results import Fit
+from odtc.workflow.results.fit import Fit
 from odtc.workflow.run_record import SCHEMA, from_folder, write_run
 from odtc.workflow.run_record import SHAPE as RECORD
 from odtc.workflow.solving import learns

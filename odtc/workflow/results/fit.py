@@ -1,22 +1,17 @@
-"""Results of a run: the decoded tree with its checks, the figures under the keys of `--json`, and the lines of a result
-on screen and in Python."""
+"""A finished run: the decoded tree with its checks, and its figures, under the keys of `--json`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from odtc.base.text import count_of, in_notebook, percent_text
+from odtc.base.text import count_of, in_notebook
 from odtc.base.value_class import value_class
-from odtc.base.wording import option, param
-from odtc.data.dataset import CATEGORICAL, Dataset
-from odtc.data.encoding import ENCODINGS, encode
-from odtc.data.encodings.auto import SINGLE
+from odtc.data.dataset import Dataset
 from odtc.data.label_types import TEXT
 from odtc.data.reading import rows_of
-from odtc.data.table.coded_columns import RowsOf, distinct
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
 from odtc.heuristics.heuristic import HEURISTICS
@@ -27,11 +22,10 @@ from odtc.problem.constraints.kind import Constraint
 from odtc.problem.exact_objective import TOO_FINE, exact_objective, settled_solver_bound
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.trees.tree import Leaf, Node, Tree
+from odtc.trees.tree import Tree
 from odtc.verification.verify import UNSUPPORTED, RowPredictions
-from odtc.workflow.claims import BEST, CLOSEST, Claim, reason_of
-from odtc.workflow.messages import dropped_text
-from odtc.workflow.run_facts import (
+from odtc.workflow.results.claims import CLOSEST, Claim, reason_of
+from odtc.workflow.results.facts import (
     AllRowsFacts,
     CartFacts,
     ModelFacts,
@@ -39,22 +33,22 @@ from odtc.workflow.run_facts import (
     SolveFacts,
     TestFacts,
     TreeFacts,
-    broken_text,
     kept_facts,
-    kept_line,
-    majority_of,
 )
+from odtc.workflow.results.lines import claim_line, text_of
 from odtc.workflow.specification import specified
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model
     from odtc.workflow.constrained.assurance import Assured
 
-LESS = 1e-9  # by which a loss is lower, relatively
-# Of the rows: a column of more levels, such as names, divides nearly all rows as one likes if it is split by sets.
-SHARE_OF_LEVELS = 0.5
-OF_SINGLE_LEVELS = ("auto", "onehot", "sampled")  # encodings whose splits take one level each
-CART_CELLS = 2_000_000  # of a table on which CART is grown in addition to a selection
+
+NOISE = 1e-12  # of the cost of a tree: a positive bound below it is the rounding of a linear program
+OF_CLASSES = frozenset(  # the figures that count correct rows
+    f"{tree}train_{figure}"
+    for tree in ("", "cart_")
+    for figure in ("correct", "accuracy", "balanced_accuracy", "weighted_accuracy")
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,12 +158,7 @@ class Fit:
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
-        found = [*figures(self), *((text, False) for text in size_lines(self)), *assured_lines(self)]
-        notes = [*self.notes, *(text for text, remarked in found if remarked)]
-        if not self.notes and self.dataset is not None and (dropped := dropped_text(self.dataset)):
-            notes.insert(0, dropped)
-        lines = [text for text, remarked in found if not remarked]
-        return "\n".join([f"{self.tree}\n\n{self.claim}", *lines, *notes])
+        return text_of(self)
 
     def _repr_html_(self) -> str:
         return in_notebook(str(self))
@@ -213,6 +202,12 @@ class Fit:
     def was_interrupted(self) -> bool:
         """Return whether Ctrl-C or SIGTERM ended the search, the solver or a later step."""
         return self.interrupted or Termination.INTERRUPTED in (self.solution.termination, self.proof.termination)
+
+    @property
+    def claim(self) -> str:
+        """The claim in one line: the proof of the tree, of which trees it is the best, by whom and how long that
+        took."""
+        return claim_line(self)
 
     @property
     def uncertified(self) -> str:
@@ -264,43 +259,6 @@ class Fit:
         if self.uncertified:
             return self.uncertified
         return "a solver writes no certificate" if self.model is not None else "this kind of proof has no certificate"
-
-    @property
-    def uncertified_words(self) -> str:
-        """Why a tree that is proved is not certified; "" for any other tree."""
-        return self.claimed.reason if self.claimed.proved and self.verified else ""
-
-    @property
-    def claim(self) -> str:
-        """The claim in one line: the proof of the tree, of which trees it is the best, by whom and how long that
-        took."""
-        proof, claimed = self.proof, self.claimed
-        seconds = f", {proof.seconds:.2f} s" if proof.seconds is not None else ""
-        nodes = f", {proof.nodes} {'node' if proof.nodes == 1 else 'nodes'}" if proof.nodes is not None else ""
-        word, numbers = claimed.word, claimed.numbers
-        if proof.edited is not None:
-            bound = "" if claimed.bound is None else f", bound {claimed.bound:.10g}"
-            own = "objective" in proof.edited
-            numbers = f"objective {proof.objective:.10g}" + (
-                f" (of the edited model {claimed.objective:.10g}{bound})" if own else bound
-            )
-        elif claimed.scope:
-            word += f"; of all trees {BEST}" * self.verified
-            numbers = replace(claimed, objective=proof.objective, bound=proof.bound).numbers
-        why = f"; {claimed.reason}" * (not claimed.proved and self.verified)
-        return f"{word}: {numbers}{nodes}{seconds}, {claimed.by}{why}"
-
-    @property
-    def smallest_words(self) -> str:
-        """The proof that no tree with this objective is smaller, in words, or how to get one; "" for none."""
-        if self.fewest_stopped and self.proved:
-            return (
-                f"another tree with this objective may have fewer leaves; {param('fewest', True)} searches to the end"
-            )
-        if not (self.fewest_leaves and self.proved):
-            return ""
-        said = "; among those with equally few leaves, none splits on fewer columns" if self.fewest_columns else ""
-        return f"no tree with this objective has fewer leaves{said}"
 
     @cached_property
     def size(self) -> ModelFacts:
@@ -441,18 +399,6 @@ class Fit:
             found |= {"test": attacked(self.tree, self.labelled), "cart_test": attacked(self.cart, self.labelled)}
         return found
 
-    @property
-    def robust_lines(self) -> list[tuple[str, str]]:
-        """(rows, the figures of the adversary in words), with the rows to test on last."""
-        told, found = [], self.robust or {}
-        for name, cart in (("training", "cart"), ("test", "cart_test")):
-            if name in found and found[name]["robust_accuracy"] is not None:
-                ours, theirs = (percent_text(found[which]["robust_accuracy"]) for which in (name, cart))
-                lost = found[name]["robust_errors"]
-                words = f"{ours} correct wherever moved ({found['boxes']}), {lost:.10g} not; CART {theirs}"
-                told.append((name, words))
-        return told
-
     @cached_property
     def kept(self) -> list[dict]:
         """The requirement of each constraint, and the figures of the tree on training and on test rows."""
@@ -508,14 +454,6 @@ class Fit:
         return self.to_json()
 
 
-NOISE = 1e-12  # of the cost of a tree: a positive bound below it is the rounding of a linear program
-OF_CLASSES = frozenset(  # the figures that count correct rows
-    f"{tree}train_{figure}"
-    for tree in ("", "cart_")
-    for figure in ("correct", "accuracy", "balanced_accuracy", "weighted_accuracy")
-)
-
-
 @value_class
 class Unsolved:
     """A run that ended without a tree: its problem, its model if there was one, how the solver ended, whether the
@@ -569,301 +507,3 @@ def settled(model: "Model", decoded: Decoded) -> Solution:
         else:
             bound = settled_solver_bound(model.problem, bound, paid)
     return replace(solution, objective=paid, bound=bound)
-
-
-ROWS_OF = {"cart": "CART", "cart_test": "  CART"}  # the trees and rows of the figures of a task
-Line = tuple[str, bool]  # a line, and whether it is a remark on the figures
-
-
-def figures(done: Fit) -> Iterator[Line]:
-    """Yield the figures of the tree on its rows, and on test rows, compared with CART.
-
-    Parameters
-    ----------
-    done : Fit
-
-    Yields
-    ------
-    (str, bool) : a line, and whether it is a remark, which is not a result
-    """
-    if done.metrics is not None:
-        yield from _task_figures(done)
-        return
-    size, training, cart = done.size, done.training, done.cart_training
-    weighted = training.train_weighted_accuracy is not None
-    shares = (training.train_weighted_accuracy, cart.cart_train_weighted_accuracy)
-    ours, theirs = (f", by weight {percent_text(share)}" if weighted else "" for share in shares)
-    yield (
-        f"{'selected' if done.all_rows else 'training'}  {training.train_correct} of {size.n_rows} "
-        f"{'rows ' * weighted}correct ({percent_text(training.train_accuracy)}{ours}), "
-        f"CART {cart.cart_train_correct} ({percent_text(cart.cart_train_accuracy)}{theirs})",
-        False,
-    )
-    if size.cost is not None:
-        yield (
-            f"loss      {training.loss:.10g}, CART {cart.cart_loss:.10g}; balanced accuracy "
-            f"{percent_text(training.train_balanced_accuracy)}",
-            False,
-        )
-    if done.all_rows:
-        yield from _all_rows(done)
-    for entry in done.kept:
-        yield kept_line(entry, done.tree), False
-    if words := broken_text(done.kept):
-        yield f"          CART violates {words}", False
-    for name, line in done.robust_lines:
-        yield f"{'robust' if name == 'training' else '  ' + name:<8}  {line}", False
-    if done.test is not None and done.test.test_accuracy is not None:
-        yield from _test(done, done.test)
-    if words := level_set_text(done):
-        yield f"note: {words}", True
-
-
-def size_lines(done: Fit) -> list[str]:
-    """Return the lines on missing numbers, on the size of the tree, on an absent certificate, and on the checks."""
-    lines = []
-    if words := unmeasured_text(done):
-        lines.append(f"missing   {words}")
-    if done.smallest_words:
-        lines.append(f"smallest  {done.smallest_words}")
-    if done.uncertified_words:
-        lines.append(f"not certified: {done.uncertified_words}")
-    return [*lines, f"verified  {done.decoded.passed}"]
-
-
-def assured_lines(done: Fit) -> Iterator[Line]:
-    """Yield which constraints new rows satisfy, if the fit has a confidence: a line for each constraint on new rows.
-
-    Parameters
-    ----------
-    done : Fit
-
-    Yields
-    ------
-    (str, bool) : a line, and whether it is a remark, which is not a result
-    """
-    from odtc.workflow.constrained.assurance import assumption, assured_text
-
-    if done.confidence is None:
-        return
-    entries = done.assured()
-    for entry in entries:
-        yield f"{'assured' if entry.holds else 'unsure':<9} {assured_text(entry, done.confidence)}", False
-    yield f"          if {assumption(done.problem, done.labelled, done.requested)}", False
-    if others := of_the_tree(done):
-        yield f"          about the tree itself, not about new rows: {', '.join(others)}", False
-    if open_ := [str(entry.constraint) for entry in entries if not entry.holds]:
-        yield (
-            f"note: not assured on new rows: {', '.join(open_)}; the tree was fitted to satisfy the constraints on its "
-            "training rows",
-            True,
-        )
-
-
-def assured_facts(done: Fit) -> dict:
-    """Return which constraints new rows satisfy, under the key "assured" of `--json`."""
-    from odtc.workflow.constrained.assurance import assumption
-
-    entries = done.assured()
-    return {
-        "all": all(entry.holds for entry in entries),
-        "confidence": done.confidence,
-        "assumption": assumption(done.problem, done.labelled, done.requested),
-        "constraints": [entry.to_json() for entry in entries],
-        "of_the_tree": of_the_tree(done),
-        "searched": [str(given) for given in done.problem.constraints],
-    }
-
-
-def of_the_tree(done: Fit) -> list[str]:
-    """Return the constraints that are not on new rows: they are on the tree itself, or count training rows."""
-    from odtc.workflow.constrained.assurance import speaks_of_new_rows
-
-    return [str(given) for given in done.requested or done.problem.constraints if not speaks_of_new_rows(given)]
-
-
-def no_better_text(label: str, share: float) -> str:
-    """Report that a tree is correct on no more rows than its most frequent class."""
-    return (
-        f"warning: the tree is correct on no more of these rows than its most frequent class {label!r} is "
-        f"({percent_text(share)}): it may have learned only noise; `odtc tune` finds a depth that works on other rows, "
-        "if there is one"
-    )
-
-
-def _task_figures(done: Fit) -> Iterator[Line]:
-    """Yield the figures of a task other than classification."""
-    task = TASKS.get(done.problem.encoded.task)
-    for name, facts in done.metrics.items():
-        for line in task.figure_lines(facts):
-            yield f"{ROWS_OF.get(name, name):<8}  {line}", False
-    for entry in done.kept:
-        yield kept_line(entry, done.tree), False
-
-
-def _test(done: Fit, test: TestFacts) -> Iterator[Line]:
-    """Yield the figures of test rows, with a warning if the most frequent class is correct on as many of them as the
-    tree. There is no warning under costs, weights and constraints, because such a tree has another goal."""
-    shares = (test.test_weighted_accuracy, test.cart_test_weighted_accuracy)
-    ours, theirs = ("" if share is None else f", by weight {percent_text(share)}" for share in shares)
-    rows = "row" if test.n_test_rows == 1 else "rows"
-    yield (
-        f"test      {percent_text(test.test_accuracy)} of {test.n_test_rows} {rows} correct{ours}, "
-        f"CART {percent_text(test.cart_test_accuracy)}{theirs}"
-        + (f" ({test.n_test_rows_dropped} more have missing cells)" if test.n_test_rows_dropped else ""),
-        False,
-    )
-    most = test.test_majority_accuracy
-    to_be_right = done.size.cost is None and test.test_weighted_accuracy is None and not done.problem.constraints
-    if to_be_right and done.tree.n_leaves > 1 and most is not None and test.test_accuracy <= most:
-        yield no_better_text(done.tree.classes[majority_of(done.tree)], most), True
-
-
-def _all_rows(done: Fit) -> Iterator[Line]:
-    """Yield the figures of all rows, from which the rows of the tree were selected."""
-    every, cart, training, costs = done.all_rows, done.cart_all_rows, done.training, done.size.cost is not None
-    ours, theirs = (
-        "" if one.weighted_accuracy is None else f", by weight {percent_text(one.weighted_accuracy)}"
-        for one in (every, cart)
-    )
-    yield (
-        f"all rows  {every.correct} of {every.n_rows} correct ({percent_text(every.accuracy)}{ours}), "
-        f"CART of the selected rows {cart.correct} ({percent_text(cart.accuracy)}{theirs})",
-        False,
-    )
-    if costs:
-        yield (
-            f"          loss {every.loss:.10g}, CART {cart.loss:.10g}; balanced accuracy "
-            f"{percent_text(every.balanced_accuracy)}",
-            False,
-        )
-    if every.bound is not None:
-        yield (
-            f"          no tree of this depth over all thresholds loses less than {every.bound:.10g} of all rows; "
-            f"this one loses {every.loss:.10g}",
-            False,
-        )
-    if every.relabelled:
-        yield (
-            f"          {every.relabelled} of {count_of(training.n_leaves, 'leaf', '')} predict what loses least of "
-            "all their rows, not of the selected",
-            False,
-        )
-    from odtc.workflow.row_selection.selection import undecided_text
-
-    if words := undecided_text(done.selection):
-        yield f"note: {words}", True
-    if heavy := done.selection.get("n_heavy"):
-        yield (
-            f"note: {heavy} of the selected rows weigh as much as all errors of the first tree, so that they stay "
-            "correct: objective, loss and constraints of the selected rows use these weights, the figures of all rows "
-            "do not",
-            True,
-        )
-    if not costs and every.accuracy < training.train_accuracy:
-        yield (
-            f"note: {percent_text(1 - training.train_accuracy)} of the selected rows are misclassified, but "
-            f"{percent_text(1 - every.accuracy)} of all: "
-            "for each misclassified row that was selected there may be others that were not; select more of them, or "
-            "train on all",
-            True,
-        )
-    if words := cart_of_all_text(done):
-        yield f"note: {words}", True
-    for broken in every.breaks:
-        yield f"note: the constraint is kept on the selected rows only: {broken}", True
-
-
-def level_set_text(done: Fit) -> str:
-    """Report that CART over sets of levels loses less than the tree, some of whose splits take one level each, with
-    the encoding that has such sets; "" if it does not, may break a constraint, or the table has too many cells."""
-    problem, rows = done.problem, done.dataset
-    if rows is None or rows.X.size > CART_CELLS or problem.constraints or done.selection is not None:
-        return ""
-    encoding, options = ENCODINGS.parse(problem.encoded.scheme)
-    taken = max(SINGLE, options.get("levels", 0))
-    unordered = [at for at, one in enumerate(rows.features) if one.kind == CATEGORICAL and not one.ordered]
-    most = max((len(distinct(rows.X, at)[0]) for at in unordered), default=0)
-    has_sets = taken < most <= SHARE_OF_LEVELS * rows.n_rows
-    if not has_sets or encoding.NAME not in OF_SINGLE_LEVELS or any(problem.encoded.radius):
-        return ""
-    grown = partial(_cart_of_sets, problem, rows)
-    least, nodes = problem.encoded.derived(("CART over sets of levels", problem.topology.depth), grown)
-    loss = done.decoded.heap.loss(problem.encoded)
-    if nodes > done.tree.n_branch_nodes or least >= loss - LESS * max(1.0, abs(loss)):
-        return ""
-    return (
-        f"a tree that splits on sets of levels loses {least:.10g}, and this one {loss:.10g}: "
-        f"{option('encoding', 'subsets')} searches for the best tree over such sets"
-    )
-
-
-def _cart_of_sets(problem: Problem, rows: Dataset) -> tuple[float, int]:
-    """Return the loss and the number of branch nodes of CART over sets of levels. Of these only the sets that an order
-    by outcome divides are tried, because all sets take several times as long as the fit."""
-    encoded = encode(rows, "subsets:levels=2")
-    encoded = replace(encoded, cost=problem.encoded.cost, whole_cost=problem.encoded.whole_cost)
-    cart = HEURISTICS.get("cart").tree(encoded, problem.topology)
-    return cart.loss(encoded), cart.n_branch_nodes
-
-
-def cart_of_all_text(done: Fit) -> str:
-    """Report that CART on all rows has a lower loss on them than a tree of selected ones; "" if it does not, may break
-    a constraint, or the table has too many cells."""
-    every = done.all_rows
-    if every is None or done.problem.constraints or done.dataset.selected.whole.X.size > CART_CELLS:
-        return ""
-    from odtc.workflow.row_selection.selection import first_tree
-
-    whole = done.dataset.selected.whole
-    cart = AllRowsFacts.of(first_tree(whole, done.problem.topology.depth), done.problem.encoded.cost)
-    if cart.loss >= every.loss:
-        return ""
-    return (
-        f"CART of all rows has {cart.correct} of {cart.n_rows} correct ({percent_text(cart.accuracy)}) and loses "
-        f"{cart.loss:.10g}, less than this tree of {count_of(done.dataset.n_rows, 'row')}: select more of them, or "
-        f"train on all (without {option('select')})"
-    )
-
-
-def simplified_text(done: Fit) -> str:
-    """Report which branch nodes were removed because no row needed them; "" if none were."""
-    before = done.simplified
-    if before is None:
-        return ""
-    went, paid = before["n_branch_nodes"] - done.tree.n_branch_nodes, done.proof.objective
-    price = (
-        ""
-        if paid is None or paid >= before["objective"]
-        else f", and the tree costs {before['objective'] - paid:.6g} less"
-    )
-    nodes = (
-        "1 branch node that no row needs is"
-        if went == 1
-        else f"{count_of(went, 'branch node', '')} that no row needs are"
-    )
-    return f"{nodes} left out{price}; --no-simplify keeps {'it' if went == 1 else 'them'}"
-
-
-def unmeasured_text(done: Fit) -> str:
-    """Report how many training rows went right at a threshold because they lack its number, by column; "" if none did.
-    A split such as "x > 3" does not show that its rows may be such."""
-    dataset = done.problem.encoded.dataset or done.dataset
-    if done.tree.missing != "separate" or dataset is None:
-        return ""
-    lacking: dict[str, np.ndarray] = {}
-    stack: list[tuple[Node, np.ndarray]] = [(done.tree.root, np.arange(dataset.n_rows))]
-    while stack:
-        node, rows = stack.pop()
-        if isinstance(node, Leaf):
-            continue
-        X = RowsOf(dataset.X, rows)
-        for place in node.split.measured:
-            name = done.tree.features[place].name
-            found = lacking.setdefault(name, np.zeros(dataset.n_rows, bool))
-            found[rows[np.isnan(X[:, place])]] = True
-        left = node.split.left(X)
-        stack += [(node.right, rows[~left]), (node.left, rows[left])]
-    counts = {name: int(dataset.copies[found].sum()) for name, found in lacking.items()}
-    told = ", ".join(f"{name!r} ({rows:,} row{'' if rows == 1 else 's'})" for name, rows in counts.items() if rows)
-    return f"a row without the number goes right at its threshold (>): {told}" if told else ""

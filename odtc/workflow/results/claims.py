@@ -58,6 +58,11 @@ class Claim:
         return f"{PROVED}{f', {CERTIFIED}' * self.certified}{of}" if self.proved else f"{BEST}{of}"
 
     @property
+    def uncertified(self) -> str:
+        """Why a tree that is proved is not certified; "" for any other tree."""
+        return self.reason if self.proved and self.verified else ""
+
+    @property
     def by(self) -> str:
         """Who found the tree, and who proved it if that was another."""
         if not self.proved or self.proved_by in ("", self.found_by):
