@@ -43,6 +43,7 @@ from odtc.data.cells.data_files import (
 from odtc.data.cells.missing_marks import marks_of_texts, unmet
 from odtc.data.cells.text_pieces import first_in_utf8
 from odtc.data.cells.text_records import skipped_text
+from odtc.data.cells.written_numbers import PARTED, UNPARTED
 from odtc.data.codebook import read_codebook, with_labels
 from odtc.data.cost_matrix import expect_weight_left, expect_weights
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of, layout_of
@@ -317,11 +318,13 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     place = repr(source["path"] or name)
     how = _without_index(frame.columns, place, how, source["path"])
     read_ones = _read_ones(frame.columns, place, how)
-    how = _with_typed_dates(frame, _checked_columns(read_ones, place, how), how, place)
+    targets = _checked_columns(read_ones, place, how)
+    how = _with_typed_dates(frame, targets, how, place)
+    words = {*targets, *how.categorical, *_ordered(how, read_ones, place)}
     frame = column_types.dates_as_numbers(frame, how.layout)
     marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
     marked = named_columns(frame, read_ones, marks, how.decimal, met)
-    columns = code_columns([marked], place, read_ones, how.decimal, how.missing_texts)
+    columns = code_columns([marked], place, words, how.decimal, how.missing_texts)
     return _dataset_of(columns, name, how, source, _of_marks(how, read_ones, met))
 
 
@@ -427,18 +430,18 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     rows = _rows_of(columns, names, targets, how, place)
     taken = [(n, text) for n in [*names, *targets] for text in sorted(columns[n].held.taken) if rows.some_left_out]
     asked = _labels_of(columns, targets, rows, taken, how, place)
-    features, coded = [], []
+    features, coded, layout = [], [], how.layout
     for n, kind in kinds.items():
         column = rows.kept(numbers.pop(n, columns.pop(n)))
         levels, column = _leveled(column, n, kind, orders, place)
-        features.append(Feature(n, kind, levels, n in orders, how.decimal, marks.get(n, ()), layout=how.layout))
+        known = n in orders, how.decimal, marks.get(n, ()), column.has_missing
+        features.append(Feature(n, kind, levels, *known, layout=layout))
         coded.append(column)
     if not any(column.has_number for column in coded):
         raise DataError(NO_KNOWN_CELL.format(place))
     n_kept = int(rows.keep.sum())
     parts = [[column for n, column in zip(kinds, coded) if (n in how.auxiliary) == out] for out in (False, True)]
     X, auxiliary_X = (table_of_columns(part, n_kept) for part in parts)
-    features = [replace(one, has_missing=bool(column.has_missing)) for one, column in zip(features, coded)]
     found = Dataset(
         name=name,
         X=X,
@@ -584,8 +587,8 @@ def _may_part_thousands(column: Column) -> bool:
         return False
     for part in (column.cells.head(FIRST_CELLS), column.cells):
         cells = part.str.strip_chars()
-        parted = cells.str.contains(r"^-?[1-9][0-9]{0,2}\.[0-9]{3}$")
-        if not (parted | cells.str.contains(r"^-?[0-9]{1,3}$")).all():
+        parted = cells.str.contains(PARTED)
+        if not (parted | cells.str.contains(UNPARTED)).all():
             return False
     return bool(parted.any() and cells.str.contains(r"^-?[1-9][0-9]{2}$").any())
 

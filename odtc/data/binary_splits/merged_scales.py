@@ -1,6 +1,6 @@
 """The same merging by the ranks of rows on scales of nested splits, such as thresholds, without a table."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -29,13 +29,7 @@ def ranked(dataset: Dataset, asked: SplitList, scales: np.ndarray, of: Sequence[
     """Return (X, row_of, first, kept, stands_for), as for the dense table, from the ranks of rows on scales."""
     by_scale = splits_by_scale(scales)
     lines, place = scales_of(dataset, asked, by_scale, look)
-    parts = [(dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1)]
-    for mine in _by_code(lines):
-        look()
-        # Values of equal ranks on all scales are one kind.
-        kind, kinds = equal_rows((lines[k].table, int(lines[k].table.max(initial=0)) + 1) for k in mine)
-        parts.append((narrowed(kind, max(1, len(kinds)))[lines[mine[0]].code], len(kinds)))
-    row_of, first = equal_rows(parts)
+    row_of, first = equal_rows(_kinds_of_rows(dataset, lines, look))
     look()
     for mine in _by_code(lines):
         code = lines[mine[0]].code[first]
@@ -61,6 +55,16 @@ def ranked(dataset: Dataset, asked: SplitList, scales: np.ndarray, of: Sequence[
         return None, row_of, first, kept, stands_for
     X = RankedAnswers((len(first), partial(ranks_on, used)), number[scales[kept]], new_place[kept])
     return X, row_of, first, kept, stands_for
+
+
+def _kinds_of_rows(dataset: Dataset, lines: list[Scale], look: Look) -> Iterator[tuple[np.ndarray, int]]:
+    """Yield the codes of the classes, and of the values of each column, with a number above them: values of equal ranks
+    on all scales are one kind."""
+    yield dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1
+    for mine in _by_code(lines):
+        look()
+        kind, kinds = equal_rows((lines[k].table, int(lines[k].table.max(initial=0)) + 1) for k in mine)
+        yield narrowed(kind, max(1, len(kinds)))[lines[mine[0]].code], len(kinds)
 
 
 def splits_by_scale(scales: np.ndarray) -> list[np.ndarray]:

@@ -220,8 +220,18 @@ def padded_cell(cells: pl.Series) -> str | None:
         return None
     if len(cells) < MANY:
         return next((cell for cell in cells.to_list() if cell is not None and PADDED.match(cell)), None)
-    found = cells.filter(cells.str.contains(f"^(?:{PADDED.pattern})"))
+    found = cells.filter(are_padded(cells))
     return found[0] if len(found) else None
+
+
+def are_padded(cells: pl.Series) -> pl.Series:
+    """Return which cells of text are written like codes (PADDED)."""
+    return cells.str.contains(f"^(?:{PADDED.pattern})")
+
+
+def are_long(cells: pl.Series) -> pl.Series:
+    """Return which cells of text may be numbers that doubles do not distinguish from others."""
+    return (cells.str.len_bytes() > MAX_DIGITS) | cells.str.contains(LONG.pattern)
 
 
 def merged_cells(cells: pl.Series) -> tuple[str, str] | None:
@@ -235,7 +245,7 @@ def merged_cells(cells: pl.Series) -> tuple[str, str] | None:
         sizes = map(len, words if together.isascii() else map(str.encode, words))
         is_long = max(sizes, default=0) > MAX_DIGITS or LONG.search(together)
     else:
-        is_long = ((cells.str.len_bytes() > MAX_DIGITS) | cells.str.contains(LONG.pattern)).any()
+        is_long = are_long(cells).any()
     if not is_long:
         return None
     values = finite_numbers(cells)

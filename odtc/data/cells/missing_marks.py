@@ -11,7 +11,7 @@ import polars as pl
 from odtc.base.registry import did_you_mean
 from odtc.base.text import some
 from odtc.base.wording import option
-from odtc.data.cells.column_types import PADDED, finite_numbers
+from odtc.data.cells.column_types import are_padded, finite_numbers
 from odtc.errors import ChoiceError
 
 Marks = Mapping[str, Sequence[str]]  # by column
@@ -120,4 +120,4 @@ def _are_marks(cells: pl.Series, marks: Sequence[str], decimal: str | None) -> p
 
 def _numbers(text: pl.Series, decimal: str | None) -> pl.Series:
     """Return the numbers among some texts, except for those that are written as codes; null for the others."""
-    return finite_numbers(text, decimal).set(text.str.contains(f"^(?:{PADDED.pattern})").fill_null(False), None)
+    return finite_numbers(text, decimal).set(are_padded(text).fill_null(False), None)

@@ -17,6 +17,8 @@ BLANKS = " \u00a0\u202f\u2009"  # plain, unbreakable, narrow and thin
 APOSTROPHES = "'\u2019"
 MINUS = "\u2212"  # the sign of printed texts
 DASHES = "-\u2013\u2014"  # in the place of decimals, as in 5.-
+# A number whose point may separate thousands, and one that is too small for such a point.
+PARTED, UNPARTED = r"^-?[1-9][0-9]{0,2}\.[0-9]{3}$", r"^-?[0-9]{1,3}$"
 CODES = (
     "USD EUR GBP CHF JPY CNY AUD CAD NZD SEK NOK DKK ISK PLN CZK HUF RON BGN TRY UAH RUB INR BRL MXN ZAR KRW SGD HKD "
     "THB"

@@ -7,9 +7,9 @@ all the texts of this column.
 """
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,7 @@ from odtc.data.table.coded_columns import CodedColumn, narrowed, occurring
 from odtc.errors import DataError, OdtcError, TimeLimitReached
 
 PATIENCE = 5.0  # seconds for reading also after a limit, because without it there is no tree
+WIDE = 2**8  # columns from which on a table of few rows is read many columns at a time
 MOST_WORDS = 2**16 - 2  # with the code 0 of a missing cell, as many as two bytes number
 
 
@@ -431,19 +432,57 @@ def code_columns(
     TimeLimitReached
         If the deadline has passed (odtc.base.deadline), and it took PATIENCE.
     """
+    frames, began, rows = iter(frames), time.monotonic(), 0
+    first = list(islice(frames, 1))
+    if decimal is None and first and first[0].height < column_types.MANY and first[0].width >= WIDE:
+        first += islice(frames, 1)
+        if len(first) == 1:
+            return _columns_at_once(first[0], place, keep_words, missing, began)
     coders: list[ColumnCoder] = []
-    began, rows = time.monotonic(), 0
-    for frame in frames:
+    for frame in chain(first, frames):
         columns = frame.get_columns()
         coders = coders or [ColumnCoder(one, place, one.name in keep_words, decimal, missing) for one in columns]
-        pairs = list(zip(coders, columns, strict=True))
-        for at, (coder, series) in enumerate(phases.over(pairs, f"reading columns of the rows from {rows + 1:,}")):
-            if deadline.has_waited(began, PATIENCE):
-                raise TimeLimitReached(
-                    f"{deadline.what_ends()} came while {place} was read, after {at:,} of the {len(columns):,} columns "
-                    f"of its rows from {rows + 1:,} to {rows + frame.height:,}, so no tree was found; allow more time "
-                    f"({option('time_limit')}), or write fewer rows or columns to a file"
-                )
+        for coder, series in zip(coders, _in_time(columns, place, began, rows), strict=True):
             coder.add(series)
         rows += frame.height
     return [coder.column() for coder in coders]
+
+
+def _columns_at_once(
+    frame: pl.DataFrame, place: str, keep_words: Collection[str], missing: Sequence[str], began: float
+) -> list[Column]:
+    """Return the columns of a table of one frame; those of numbers come from odtc.data.table.number_columns."""
+    from odtc.data.table.number_columns import number_columns  # few tables have so many columns
+
+    columns = frame.get_columns()
+    found = number_columns([one for one in columns if one.name not in keep_words], place, missing)
+    none, code = pl.Series([], dtype=pl.String), np.zeros(0, np.uint8)
+    made = []
+    for series in _in_time(columns, place, began):
+        numbers = None if series.name in keep_words else next(found)
+        if numbers is None:
+            coder = ColumnCoder(series, place, series.name in keep_words, None, missing)
+            coder.add(series)
+            made.append(coder.column())
+            continue
+        values, is_plain = numbers
+        made.append(Column(series.name, series.dtype, none, code, values, place))
+        if not is_plain:
+            cells = column_types.column_cells(series, place, missing)
+            taken = set(series.filter(cells.is_null()).str.strip_chars().drop_nulls()) - {""}
+            merged = column_types.merged_cells(cells.unique(maintain_order=True))
+            made[-1].held = Seen(column_types.padded_cell(cells), merged, taken=frozenset(taken))
+    return made
+
+
+def _in_time(columns: Sequence[pl.Series], place: str, began: float, above: int = 0) -> Iterator[pl.Series]:
+    """Yield the columns of a frame below `above` rows one by one. Raises TimeLimitReached if the deadline has passed,
+    and reading took PATIENCE since it began."""
+    for at, series in enumerate(phases.over(columns, f"reading columns of the rows from {above + 1:,}")):
+        if deadline.has_waited(began, PATIENCE):
+            raise TimeLimitReached(
+                f"{deadline.what_ends()} came while {place} was read, after {at:,} of the {len(columns):,} columns of "
+                f"its rows from {above + 1:,} to {above + len(series):,}, so no tree was found; allow more time "
+                f"({option('time_limit')}), or write fewer rows or columns to a file"
+            )
+        yield series
