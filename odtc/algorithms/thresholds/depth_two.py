@@ -161,21 +161,22 @@ def gini_test(order, label, gain, stride):
     return column, cut, best
 
 
-def scan_two(left, upto, weight_left, weight_whole, price):
+def scan_two(left, upto, weight_left, weight_whole, price, prefix):
     """Least costs of both sides with one test of a column or none, for two labels.
 
     `left` holds the sums of gains of each block over the left side, `upto` the prefix sums over all entries: p and q
     are the prefix sums of both sides. Label 1 left of the test and label 0 right of it cost (positive gains) - p.
+    `prefix`, of the type of the gains, is room for p: without the sum, a processor compares several blocks at once.
     """
     p = left[0] - left[0]  # 0 of the type of the gains
     high, low, high_right, low_right = p, p, p, p
     for b in range(len(left)):
         p += left[b]
-        q = upto[b] - p
-        high = max(high, p)
-        low = min(low, p)
-        high_right = max(high_right, q)
-        low_right = min(low_right, q)
+        prefix[b] = p
+    for b in range(len(left)):
+        here, there = prefix[b], upto[b] - prefix[b]
+        high, low = max(high, here), min(low, here)
+        high_right, low_right = max(high_right, there), min(low_right, there)
     weight_right = weight_whole - weight_left
     positive, positive_right = (weight_left + p) >> 1, (weight_right + upto[-1] - p) >> 1
     one = min(positive, weight_left - positive)
@@ -721,7 +722,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     for j in range(m + 1):
         first[j + 1] = first[j] + sizes[j]
     whole, upto = block_sums(first, place, lab, own, kind, amount, stride, labels, grouped, rare)
-    sums = np.zeros(len(whole), gain.dtype)
+    sums, prefix = np.zeros(len(whole), gain.dtype), np.empty(sizes.max(), gain.dtype)
     weight, rows = np.int64(0), np.int64(0)
     for i in range(n):
         weight += cap[i]
@@ -763,7 +764,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         elif GENERAL and rare[j]:
             stump[j] = cost_rare(rare_whole[j], nothing, rare_save, nothing, weight, price)
         elif not GENERAL or stride == 1:
-            stump[j], _ = scan_two(whole[first[j] : first[j + 1]], upto[first[j] : first[j + 1]], weight, weight, price)
+            stump[j], _ = scan_two(
+                whole[first[j] : first[j + 1]], upto[first[j] : first[j + 1]], weight, weight, price, prefix
+            )
         elif by_entry[j]:
             stump[j], _, _, _ = scan_entries(
                 line[j],
@@ -977,7 +980,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         move_cut(sums[among], whole[among], stride, place[g], entry, lab, own, starts, now[g], c)
                         now[g] = c
                         if not GENERAL or stride == 1:
-                            l, r = scan_two(sums[among], upto[among], w, weight, price)
+                            l, r = scan_two(sums[among], upto[among], w, weight, price, prefix)
                         else:
                             l, r = scan_labels(
                                 sums, whole, first[g], blocks[g], stride, save_left, save_whole, w, weight, price, room
