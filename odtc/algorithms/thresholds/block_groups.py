@@ -1,4 +1,5 @@
-"""Scans of columns of many blocks by groups of neighbouring blocks (depth_two, which explains the words).
+"""Scans of columns of many blocks by groups of neighbouring blocks (depth_two, which explains the words), for more than
+two labels. With two, a scan of all blocks is quicker.
 
 Of a cut within a group, the best label left of it saves no more than at the end of the group, and the best label right
 of it no more than at its begin:
@@ -12,7 +13,7 @@ functions of arrays, which numba compiles.
 
 import numpy as np
 
-MANY = 1024, 256  # blocks of a column, from which on they are grouped: with two labels, and with more
+MANY = 512  # blocks of a column, from which on they are grouped
 
 
 def group_size(n):

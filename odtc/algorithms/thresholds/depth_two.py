@@ -28,7 +28,7 @@ SEVERAL = 16  # so many tests at least are like that, so that their sums are mov
 FIRST = 10  # columns of the least bounds that are scanned first at a cut, for the left and the right side in turn
 # Parts of `depth_two` that numba writes out there, so that their many arrays are handed over for nothing.
 WRITTEN_OUT = ("kinds_of", "lines_of", "block_sums", "leaf_cost", "least_loss")
-# Whether nodes may have more than two labels, columns of so many blocks that these are grouped, or rare answers.
+# Whether nodes may have more than two labels (whose columns are grouped if they have many blocks), or rare answers.
 # Without them (`takes_short`) numba compiles the kernel in half the time.
 GENERAL = True
 PURE = 8  # least losses that a better tree may cost, so that the cuts of sides without a loss are sought first
@@ -186,30 +186,32 @@ def scan_two(left, upto, weight_left, weight_whole, price, prefix):
     return one, two
 
 
-def scan_labels(left, whole, first, blocks, stride, of_left, of_whole, weight_left, weight_whole, price, room):
-    """The same for more labels, whose gains lie side by side in each block; `room` is int64 (2, labels)."""
-    best, best_right, none, none_right = 0, 0, 0, 0
-    for k in range(stride):
-        room[0, k] = 0
-        room[1, k] = 0
-        none = max(none, of_left[k])
-        none_right = max(none_right, of_whole[k] - of_left[k])
-    at = first
-    for _ in range(blocks - 1):
-        up, down, up_right, down_right = 0, 0, 0, 0
-        for k in range(stride):
-            here = left[at + k]
-            p = room[0, k] + here
-            q = room[1, k] + whole[at + k] - here
-            room[0, k] = p
-            room[1, k] = q
-            up = max(up, p)
-            up_right = max(up_right, q)
-            down = max(down, of_left[k] - p)
-            down_right = max(down_right, of_whole[k] - of_left[k] - q)
-        at += stride
-        best = max(best, up + down)
-        best_right = max(best_right, up_right + down_right)
+def scan_labels(left, upto, blocks, of_left, of_whole, weight_left, weight_whole, price, prefix, saved):
+    """The same for more labels; the sums of the blocks of one label are before those of the next one. `saved`, of the
+    type of the gains, (4, blocks or more), is room for what the best label saves before and behind each test."""
+    up, down, up_right, down_right = saved[0], saved[1], saved[2], saved[3]
+    up[:blocks] = 0
+    down[:blocks] = 0
+    up_right[:blocks] = 0
+    down_right[:blocks] = 0
+    none, none_right, at = 0, 0, 0
+    for k in range(len(of_left)):
+        total, total_right = of_left[k], of_whole[k] - of_left[k]
+        none, none_right = max(none, total), max(none_right, total_right)
+        p = left[0] - left[0]  # 0 of the type of the gains
+        for b in range(blocks):
+            p += left[at + b]
+            prefix[b] = p
+        q = upto[at + blocks - 1] - p
+        for b in range(blocks):
+            here, there = prefix[b], upto[at + b] - prefix[b]
+            up[b], down[b] = max(up[b], here), max(down[b], p - here)
+            up_right[b], down_right[b] = max(up_right[b], there), max(down_right[b], q - there)
+        at += blocks
+    best = left[0] - left[0]
+    best_right = best
+    for b in range(blocks - 1):
+        best, best_right = max(best, up[b] + down[b]), max(best_right, up_right[b] + down_right[b])
     weight_right = weight_whole - weight_left
     return (
         min(weight_left - none, price + weight_left - best),
@@ -294,9 +296,10 @@ def scan_entries(
     return bound, bound_right, kept, kept_right
 
 
-def move_cut(sums, whole, stride, place, entry, lab, gain, starts, old, new):
+def move_cut(sums, whole, of_place, of_label, place, entry, lab, gain, starts, old, new):
     """Brings the sums of blocks over the left side of a cut from cut `old` to cut `new`, by the shortest way; places
-    and entries are unsigned, so that no index is looked at for a sign."""
+    and entries are unsigned, so that no index is looked at for a sign. The sum of a block and a label is `of_place`
+    times the one plus `of_label` times the other; `of_label` is 0 for two labels, which have one sum."""
     a, b, n, size = starts[old], starts[new], len(entry), len(sums)
     way = abs(b - a)
     if b + size < way:
@@ -306,7 +309,7 @@ def move_cut(sums, whole, stride, place, entry, lab, gain, starts, old, new):
         for j in range(size):  # numba compiles words for arrays that do not fit, longer than this function
             sums[j] = whole[j]
         a = n
-    if not GENERAL or stride == 1:
+    if not GENERAL or of_label == 0:
         for i in range(a, b):
             e = entry[i]
             sums[place[e]] += gain[e]
@@ -316,10 +319,10 @@ def move_cut(sums, whole, stride, place, entry, lab, gain, starts, old, new):
     else:
         for i in range(a, b):
             e = entry[i]
-            sums[place[e] * stride + lab[e]] += gain[e]
+            sums[place[e] * of_place + lab[e] * of_label] += gain[e]
         for i in range(b, a):
             e = entry[i]
-            sums[place[e] * stride + lab[e]] -= gain[e]
+            sums[place[e] * of_place + lab[e] * of_label] -= gain[e]
 
 
 def move_rare(left, whole, of_left, of_whole, first, held, entry, lab, own, starts, old, new):
@@ -608,8 +611,9 @@ def lines_of(order, local, column, kind, amount, by_entry, grouped, lines):
 
 
 def block_sums(first, place, lab, own, kind, amount, stride, labels, grouped, rare):
-    """(whole, upto): the sums of gains of each block of each column over all entries, by label if there are more than
-    two or the column is grouped; for two labels also their prefix sums in each column."""
+    """(whole, upto): the sums of gains of each block of each column over all entries, and their prefix sums. With more
+    than two labels they are of the first label, then of the next one, and so on; in a grouped column, of all labels of
+    the first group, then of the next one, without prefix sums."""
     columns, n = len(first) - 1, len(own)
     whole = np.zeros(first[columns], own.dtype)
     for j in range(columns):
@@ -619,19 +623,19 @@ def block_sums(first, place, lab, own, kind, amount, stride, labels, grouped, ra
                 whole[at + place[j, i] * labels + kind[i]] += amount[i]
         elif rare[j]:
             continue
-        elif not GENERAL or stride == 1:
-            for i in range(n):
-                whole[at + place[j, i]] += own[i]
         else:
+            blocks = (first[j + 1] - at) // stride
             for i in range(n):
-                whole[at + place[j, i] * stride + lab[i]] += own[i]
-    upto = np.empty(len(whole) if stride == 1 else 1, own.dtype)
-    if stride == 1:
-        for j in range(columns):
+                whole[at + lab[i] * blocks + place[j, i]] += own[i]
+    upto = np.empty(len(whole), own.dtype)
+    for j in range(columns):
+        at, blocks = first[j], (first[j + 1] - first[j]) // stride
+        for _ in range(stride):
             total = own[0] - own[0]
-            for i in range(first[j], first[j + 1]):
+            for i in range(at, at + blocks):
                 total += whole[i]
                 upto[i] = total
+            at += blocks
     return whole, upto
 
 
@@ -687,7 +691,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     grouped = np.zeros(m + 1, np.bool_)
     n_grouped = 0
     for j in range(m):
-        grouped[j] = least <= 1 and blocks[j] > (MANY[1] if stride > 1 else MANY[0]) and blocks[j] > 2 * (n // wide)
+        grouped[j] = stride > 1 and least <= 1 and blocks[j] > MANY and blocks[j] > 2 * (n // wide)
         n_grouped += grouped[j]
     rare = np.zeros(m + 1, np.bool_)
     if GENERAL:
@@ -699,13 +703,14 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         rare_save_left, rare_now = np.zeros(stride, np.int64), np.int64(0)
     sizes = np.empty(m + 1, np.int64)  # of the sums of each column
     groups = n // wide + 2 if n_grouped else 0
-    lines = m if stride > 1 or n_grouped else 0
+    lines = m if stride > 1 else 0
     by_entry = np.zeros(m + 1, np.bool_)
     for j in range(m):
         by_entry[j] = stride > 1 and not grouped[j] and not rare[j] and (least > 1 or blocks[j] * stride > 2 * n)
     if GENERAL:
         line, line_lab, line_gain = lines_of(order, local, column[:m], kind, amount, by_entry, grouped, lines)
         ends, inner = np.zeros((m, groups + 1), np.int32), np.zeros((m, groups), np.bool_)
+        saved = np.empty((4, blocks[: m + 1].max()), gain.dtype)
         room, both = np.zeros((4, labels), np.int64), np.zeros(2 * labels, np.int64)
         peak = np.empty((2, n if lines else 1), np.int64)
         upto_group, gone = np.empty((groups + 1, labels), np.int64), np.empty((3, groups + 1), np.int64)
@@ -787,8 +792,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 peak,
             )
         else:
+            among = slice(first[j], first[j + 1])
             stump[j], _ = scan_labels(
-                whole, whole, first[j], blocks[j], stride, save_whole, save_whole, weight, weight, price, room
+                whole[among], upto[among], blocks[j], save_whole, save_whole, weight, weight, price, prefix, saved
             )
     least_stump = NEVER
     for j in range(m):
@@ -967,7 +973,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         r = q = cost_rare(rare_whole[g], rare_left[g], rare_save, rare_save_left, weight - w, price)
                     elif GENERAL and grouped[g]:
                         among = slice(first[g], first[g + 1])
-                        move_cut(sums[among], whole[among], labels, place[g], entry, kind, amount, starts, now[g], c)
+                        move_cut(sums[among], whole[among], labels, 1, place[g], entry, kind, amount, starts, now[g], c)
                         now[g] = c
                         l, r, k, q = scan_groups(
                             sums[among], whole[among], inner[g], save_left, save_whole, w, weight, price, room
@@ -977,13 +983,34 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         l, r = max(l, low[new, g]), max(r, high[new, g])
                     else:
                         among = slice(first[g], first[g + 1])
-                        move_cut(sums[among], whole[among], stride, place[g], entry, lab, own, starts, now[g], c)
+                        move_cut(
+                            sums[among],
+                            whole[among],
+                            1,
+                            blocks[g] if stride > 1 else 0,
+                            place[g],
+                            entry,
+                            lab,
+                            own,
+                            starts,
+                            now[g],
+                            c,
+                        )
                         now[g] = c
                         if not GENERAL or stride == 1:
                             l, r = scan_two(sums[among], upto[among], w, weight, price, prefix)
                         else:
                             l, r = scan_labels(
-                                sums, whole, first[g], blocks[g], stride, save_left, save_whole, w, weight, price, room
+                                sums[among],
+                                upto[among],
+                                blocks[g],
+                                save_left,
+                                save_whole,
+                                w,
+                                weight,
+                                price,
+                                prefix,
+                                saved,
                             )
                         k, q = l, r
                     low[new, g] = l
@@ -1053,6 +1080,6 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
 short_depth_two = depth_two.with_constants(GENERAL=False)
 
 
-def takes_short(columns, entries, stride):
-    """Return whether `short_depth_two` is for nodes of this many columns and entries, or fewer."""
-    return stride == 1 and entries <= MANY[0] and columns < SEVERAL
+def takes_short(columns, stride):
+    """Return whether `short_depth_two` is for nodes of this many columns, or fewer."""
+    return stride == 1 and columns < SEVERAL

@@ -47,7 +47,7 @@ class OrderedNodes:
 
     def __init__(self, ranked: RankedRows):
         self.ranked = ranked
-        self._depth_two = short_depth_two if takes_short(*ranked.order.shape, ranked.stride) else depth_two
+        self._depth_two = short_depth_two if takes_short(len(ranked.order), ranked.stride) else depth_two
         self.local, self.side = np.zeros(max(1, ranked.n), np.int32), np.zeros(max(1, ranked.n), np.uint8)
 
     def root(self) -> Node:

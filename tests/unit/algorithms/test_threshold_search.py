@@ -238,11 +238,11 @@ def test_the_kernel_of_depth_two_where_little_is_lost(seed):
 
 @pytest.mark.parametrize("seed", seeds(8, 150))
 def test_the_kernel_of_depth_two_by_groups_of_blocks(seed, monkeypatch):
-    monkeypatch.setattr(depth_two, "MANY", (4, 4))
+    monkeypatch.setattr(depth_two, "MANY", 4)
     random = np.random.default_rng(seed)
     size = int(random.integers(2, 9))
     monkeypatch.setattr(depth_two, "group_size", lambda n: size)
-    n, K = int(random.integers(20, 60)), int(random.integers(2, 6))
+    n, K = int(random.integers(20, 60)), int(random.integers(3, 6))
     rank = random.integers(0, random.integers(5, 2 * n, 3), (n, 3))
     y = (rank[:, 0] > np.median(rank[:, 0])) + (random.random(n) < 0.3)
     y = np.where(random.random(n) < random.random(), y % K, random.integers(0, K, n))
