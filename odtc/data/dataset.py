@@ -221,6 +221,11 @@ class Dataset:
                 return narrowed(exact[0]), exact[1]
         return whole_numbers(self.weight)
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The column of X of each feature, by name."""
+        return {feature.name: at for at, feature in enumerate(self.features)}
+
     @property
     def n_file_rows(self) -> int:
         """Rows of the file."""

@@ -103,10 +103,13 @@ def _nested_rank(column: dict, dataset: Dataset, left: Callable) -> np.ndarray:
 
 def cells_of(name: str, dataset: Dataset) -> np.ndarray:
     """Return the cells of the feature of this name, float64 (rows,). Raises CertificateError if there is none."""
-    for at, feature in enumerate(dataset.features):
-        if feature.name == name:
-            return dataset.X[:, at]
-    raise CertificateError(f"the certificate splits on the column {name!r}, which the data does not have")
+    return dataset.X[:, _place(name, dataset)]
+
+
+def _place(name: str, dataset) -> int:
+    if (at := dataset.places.get(name)) is None:
+        raise CertificateError(f"the certificate splits on the column {name!r}, which the data does not have")
+    return at
 
 
 def answered(X, column: int, ask: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -129,12 +132,7 @@ def answered(X, column: int, ask: Callable[[np.ndarray], np.ndarray]) -> np.ndar
 
 def left_of(split, dataset) -> np.ndarray:
     """Return the rows that a split sends left, bool (rows,)."""
-    names = [feature.name for feature in dataset.features]
-    if split["feature"] not in names:
-        raise CertificateError(
-            f"the certificate splits on the column {split['feature']!r}, which the data does not have"
-        )
-    feature = dataset.features[at := names.index(split["feature"])]
+    feature = dataset.features[at := _place(split["feature"], dataset)]
     if split["kind"] == "threshold":
         if not math.isfinite(threshold := float(split["threshold"])):
             raise ValueError("a threshold is not a finite number")

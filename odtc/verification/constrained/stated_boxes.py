@@ -71,7 +71,7 @@ class Boxes:
             cells[:-1, at] = known
             parts += [cells] * bool(own)
             column += [feature.name] * len(cells) * bool(own)
-        table = SimpleNamespace(features=dataset.features, X=np.concatenate(parts))
+        table = SimpleNamespace(features=dataset.features, places=dataset.places, X=np.concatenate(parts))
         others = np.array([[name != split["feature"] for name in column] for split in splits], bool)
         left = np.array([left_of(split, table) for split in splits], bool)
         number = np.array([name in numeric for name in column]) & ~np.isnan(table.X).all(axis=1)
