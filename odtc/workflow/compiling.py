@@ -246,7 +246,7 @@ def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> H
         heap = own_tree(problem, found.heap)
     except TreeError:
         heap = None
-    kept = "the data has other columns now, but still all columns that it splits on"
+    kept = "other columns or levels of the data differ, but its splits need no change"
     violated = ", ".join(f"{given} ({show_figure(value)})" for given, value in constraint.broken(problem, found.heap))
     why = [] if heap is not None else [f"it violates {violated}" if violated else str(refused)]
     words = "; ".join([*map(str, found.changes), *why]) or kept
