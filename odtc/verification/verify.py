@@ -174,9 +174,9 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
     errors, loss = heap.errors(encoded), heap.loss(encoded)
     checks = [
         Check(
-            "equivalent points",
+            "equal rows",
             loss >= floor - TOLERANCE * max(1, floor),
-            f"no tree over these splits has a loss below {floor:.10g}; the loss of this tree is {loss:.10g}",
+            f"no split separates equal rows, which cost any tree at least {floor:.10g}; this tree costs {loss:.10g}",
         )
     ]
     counted = np.array([leaf.counts for leaf in tree.leaves()]).sum(axis=0)

@@ -116,7 +116,7 @@ def bound_above_the_tree(built, _):
     return checked(built, solution=replace(found, bound=found.objective + 1))
 
 
-@refused_by("equivalent points", "verify.verify_tree: equivalent points")
+@refused_by("equal rows", "verify.verify_tree: equal rows")
 def less_than_equivalent_points(built, _):
     class Lying(HeapTree):
         def loss(self, encoded):

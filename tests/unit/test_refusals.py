@@ -175,7 +175,7 @@ def test_a_tree_that_loses_less_than_equivalent_points_leave(built):
             return -1.0
 
     tree = cart.to_tree(problem.encoded)
-    assert refusing(verify_tree(problem, Lying(cart.split, cart.label), tree)) == ["equivalent points"]
+    assert refusing(verify_tree(problem, Lying(cart.split, cart.label), tree)) == ["equal rows"]
 
 
 def with_counts(tree, change):
