@@ -101,14 +101,15 @@ def searched(
     # With fewer splits the tree is over the encoding's own.
     over_own = written is not heap and done.decoded.heap is not written
     unproved = found.certificate if claim.ended not in (Termination.OPTIMAL, Termination.UNKNOWN) else None
+    is_leaf = done.tree.n_leaves == 1  # no tree is smaller
     return replace(
         done,
         certified=claim.certified.accepted,
         certificate=claim.certified.facts,
         unproved=unproved,
         interrupted=interrupted,
-        fewest_leaves=best and smallest.leaves,
-        fewest_columns=best and smallest.columns and not over_own,
+        fewest_leaves=best and (smallest.leaves or is_leaf),
+        fewest_columns=best and ((smallest.columns and not over_own) or is_leaf),
         fewest_stopped=best and smallest.stopped,
     )
 

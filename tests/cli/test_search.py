@@ -33,6 +33,15 @@ def test_the_tree_is_proved_without_a_solver_and_a_named_one_runs(tmp_path):
     assert ours["certified"] and "certified" not in theirs
 
 
+def test_no_tree_is_smaller_than_a_leaf(tmp_path):
+    """The record says so, too, and `verify` derives it."""
+    said = command("fit", MONKS / "monks-1.csv", "--depth", 0, "-o", "a", "--json", folder=tmp_path)
+    assert said.facts["fewest_leaves"] is said.facts["fewest_columns"] is True
+    assert "fewer leaves" not in command("show", "a.tree.json", folder=tmp_path).out
+    checked = command("verify", "a", "--json", folder=tmp_path)
+    assert checked.code == 0 and "fewest_leaves" not in checked.facts.get("claimed", [])
+
+
 def test_the_record_holds_incumbents_and_bounds_over_time_and_a_plot_shows_them(wide):
     ended = command("fit", "wide.csv", "--depth", 3, "--time-limit", 1, "-o", "w", "--json", folder=wide).facts
     history = json.loads((wide / "w.run.json").read_text())["history"]

@@ -40,6 +40,7 @@ MET = "the tree of a repeated search"
 NEVER = "solver", "start", "nodes", "seconds", "race", "uncertified", "restricted", "edited"
 OF_BOUND = "bound", "gap", "termination"
 OF_SEARCH = "certified", "fewest_leaves", "fewest_columns"
+LEAF = 1, 0  # leaves and columns of the smallest tree
 
 
 @value_class
@@ -85,8 +86,9 @@ class SearchedAgain:
         if done.proof.termination == "optimal" and is_proved(paid, settled_bound(self.problem, self.bound, paid)):
             found += ["termination"]
         own = tree_size(self.problem, done.decoded.heap)
-        fewest = ("fewest_leaves", "fewest_columns")[: len(self.size)]
-        return found + [key for count, key in enumerate(fewest, 1) if self.size[:count] == own[:count]]
+        size = LEAF if own == LEAF else self.size  # no tree is smaller than a leaf
+        fewest = ("fewest_leaves", "fewest_columns")[: len(size)]
+        return found + [key for count, key in enumerate(fewest, 1) if size[:count] == own[:count]]
 
 
 def claimed_facts(facts: dict, derived: list[str]) -> list[str]:

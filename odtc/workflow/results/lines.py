@@ -54,7 +54,7 @@ def smallest_text(done) -> str:
     """Return the proof that no tree with this objective is smaller, in words, or how to get one; "" for none."""
     if done.fewest_stopped and done.proved:
         return f"another tree with this objective may have fewer leaves; {param('fewest', True)} searches to the end"
-    if not (done.fewest_leaves and done.proved):
+    if not (done.fewest_leaves and done.proved) or done.tree.n_leaves == 1:  # no tree is smaller than a leaf
         return ""
     said = "; among those with equally few leaves, none splits on fewer columns" if done.fewest_columns else ""
     return f"no tree with this objective has fewer leaves{said}"
