@@ -163,6 +163,18 @@ def test_fit_test_tells_shares_by_weight_too_if_rows_have_weights(tmp_path):
     assert "50.00 % of 2 rows correct, by weight 75.00 %" in odtc(*asked, folder=tmp_path).out
 
 
+def test_fit_test_tells_the_loss_of_test_rows_if_errors_have_costs(tmp_path):
+    """x > 2.5 is predicted b: the row of x = 4 costs its weight 2 times 5, the row of x = 1 costs 3 times 1."""
+    (tmp_path / "a.csv").write_text("x,w,y\n1,1,a\n2,1,a\n3,1,b\n4,1,b\n")
+    (tmp_path / "t.csv").write_text("x,w,y\n1,3,b\n4,2,a\n2,1,a\n")
+    asked = ("fit", "a.csv", "--depth", "1", "--weights", "w", "--test", "t.csv")
+    costs = ("--cost", "a:b=5", "-o", "m")
+    facts = odtc(*asked, *costs, "--json", folder=tmp_path).facts
+    assert facts["test_loss"] == facts["cart_test_loss"] == 2 * 5 + 3 * 1
+    assert "loss 13, CART 13" in odtc(*asked, *costs, folder=tmp_path).out
+    assert "test_loss" not in odtc(*asked, "--json", folder=tmp_path).facts
+
+
 def test_fit_test_leaves_out_incomplete_rows_as_the_training_does(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n3,b\n4,b\n,b\n")
     (tmp_path / "t.csv").write_text("x,y\n1,a\n,b\n4,b\n")

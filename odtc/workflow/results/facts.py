@@ -292,7 +292,7 @@ class RoundFacts(Facts):
 @frozen_class
 class TestFacts(Facts):
     """The tree, and CART's, on labelled rows of another file; `test_majority_accuracy` is the share of these rows that
-    are of the most frequent class of the training rows."""
+    are of the most frequent class of the training rows. The losses are known if errors have costs."""
 
     __test__ = False  # not a test of pytest
 
@@ -303,9 +303,12 @@ class TestFacts(Facts):
     test_weighted_accuracy: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
     cart_test_weighted_accuracy: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
     test_majority_accuracy: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
+    test_loss: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
+    cart_test_loss: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
 
     @classmethod
-    def of(cls, tree: Tree, cart: Tree, labelled: Dataset) -> "TestFacts":
+    def of(cls, tree: Tree, cart: Tree, labelled: Dataset, cost: np.ndarray | None = None) -> "TestFacts":
+        """Return the facts of two trees; `cost` is float64 (true class, predicted class), if errors have costs."""
         accuracies = (score(one, labelled)["accuracy"] for one in (tree, cart))
         heavy = [None, None]
         if np.ptp(labelled.weight) and (total := labelled.weight.sum()) > 0:
@@ -315,7 +318,14 @@ class TestFacts(Facts):
             ]
         known = labelled.y[labelled.y >= 0]
         most = float((known == majority_of(tree)).mean()) if len(known) else None
-        return cls(*accuracies, labelled.n_rows, labelled.n_dropped, *heavy, most)
+        losses = (None, None) if cost is None else (_loss_on(one, labelled, cost) for one in (tree, cart))
+        return cls(*accuracies, labelled.n_rows, labelled.n_dropped, *heavy, most, *losses)
+
+
+def _loss_on(tree: Tree, labelled: Dataset, cost: np.ndarray) -> float:
+    """Return Σ w_i · cost[y_i, predicted_i] over the rows whose label is known."""
+    known = labelled.y >= 0
+    return float(labelled.weight[known] @ cost[labelled.y[known], tree.predict(labelled.X[known])])
 
 
 def majority_of(tree: Tree) -> int:

@@ -349,7 +349,10 @@ class Fit:
     @cached_property
     def test(self) -> TestFacts | None:
         """The tree on the rows to test on; None if there are none."""
-        return TestFacts.of(self.tree, self.cart, self.labelled) if self.labelled is not None else None
+        if self.labelled is None:
+            return None
+        cost = self.problem.encoded.cost if self.size.cost is not None else None
+        return TestFacts.of(self.tree, self.cart, self.labelled, cost)
 
     @cached_property
     def metrics(self) -> dict | None:

@@ -206,6 +206,8 @@ def _test(done, test: TestFacts) -> Iterator[str]:
         f"CART {percent_text(test.cart_test_accuracy)}{theirs}"
         + (f" ({test.n_test_rows_dropped} more have missing cells)" if test.n_test_rows_dropped else "")
     )
+    if test.test_loss is not None:
+        yield f"          loss {test.test_loss:.10g}, CART {test.cart_test_loss:.10g}"
     most = test.test_majority_accuracy
     to_be_right = done.size.cost is None and test.test_weighted_accuracy is None and not done.problem.constraints
     if to_be_right and done.tree.n_leaves > 1 and most is not None and test.test_accuracy <= most:
