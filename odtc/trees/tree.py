@@ -520,20 +520,36 @@ def _shape(facts, place: str) -> dict:
 
 
 def tree_of(given) -> Tree:
-    """Return a Tree, or the tree of a fitted estimator or of a Fit. Raises TreeError for anything else."""
+    """Return a Tree, or the tree of a fitted estimator, a Pipeline that ends with one, the best estimator of a search
+    of scikit-learn, or a Fit. Raises TreeError for anything else.
+
+    Columns that a Pipeline makes have the names that its other steps give them.
+    """
+    given = getattr(given, "best_estimator_", given)
+    if getattr(given, "steps", None):
+        return _of_pipeline(given)
     tree = given if isinstance(given, Tree) else getattr(given, "tree_", getattr(given, "tree", None))
     if not isinstance(tree, Tree):
         hint = (
             "`odtc.import_tree` makes a tree of scikit-learn one of ours"
             if tree is not None
-            else "give its last step, as in pipeline[-1]"
-            if hasattr(given, "steps")
             else "call fit first"
             if hasattr(given, "fit")
             else "read one with odtc.read_tree"
         )
         raise TreeError(f"expected a tree of odtc, a fit or a fitted estimator, got {type(given).__name__}; {hint}")
     return tree
+
+
+def _of_pipeline(pipeline) -> Tree:
+    tree = tree_of(pipeline[-1])
+    try:
+        names = [str(name) for name in pipeline[:-1].get_feature_names_out()]
+    except (AttributeError, ValueError):  # a step has no names, or is not fitted
+        return tree
+    if len({*names}) != len(tree.features) or len(names) != len(tree.features):
+        return tree
+    return replace(tree, features=tuple(replace(one, name=name) for one, name in zip(tree.features, names)))
 
 
 def read_tree(path) -> Tree:

@@ -10,11 +10,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -322,7 +323,18 @@ def test_treatments_in_the_place_of_costs_are_told_so():
         fitted.value(X, treated, np.arange(24.0) - 12)
 
 
-def test_a_pipeline_is_told_to_give_its_last_step():
-    fitted = make_pipeline(StandardScaler(), odtc.OptimalTreeClassifier(1)).fit(np.eye(4), [0, 1, 0, 1])
-    with pytest.raises(TreeError, match=r"pipeline\[-1\]"):
-        odtc.export_text(fitted)
+def test_the_tree_of_a_pipeline_or_of_a_search_has_the_names_of_its_steps():
+    """The tree is trained on arrays, whose columns have no names."""
+    X, y = pd.DataFrame({"level": list("abab") * 2, "size": np.arange(8.0)}), [0, 1] * 4
+    prepare = make_column_transformer((OneHotEncoder(), ["level"]), remainder="passthrough")
+    fitted = make_pipeline(prepare, odtc.OptimalTreeClassifier(1)).fit(X, y)
+    assert "x0 ≤ 0.5" in odtc.export_text(fitted[-1])
+    assert "onehotencoder__level_a ≤ 0.5" in odtc.export_text(fitted)
+    search = GridSearchCV(fitted, {"optimaltreeclassifier__max_depth": [1]}, cv=2).fit(X, y)
+    assert odtc.export_text(search) == odtc.export_text(fitted)
+    unnamed = make_pipeline(FunctionTransformer(np.asarray), odtc.OptimalTreeClassifier(1)).fit(
+        X[["size"]], [0, *[1] * 7]
+    )
+    assert "x0 ≤ 0.5" in odtc.export_text(unnamed)
+    with pytest.raises(TreeError, match="import_tree"):
+        odtc.export_text(make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(np.eye(4), [0, 1, 0, 1]))
