@@ -116,6 +116,15 @@ def test_a_number_that_every_tree_keeps_is_told_only_if_none_is_nearer():
     )
 
 
+def test_a_sentence_is_not_repeated_for_each_constraint():
+    problem = pipeline.pose(small(1, n=10, values=2), "dpflow", 2, encoding="auto")
+    one, two, three = posed(problem, ["accuracy >= 0.9", "recall[yes] >= 0.9", "recall[no] >= 0.9"]).constraints
+    near = Nearest(one, 0.5, True), Nearest(two, 0.25, True), Nearest(three, 0.75, False)
+    said = Conflict((one, two, three), True, near).text
+    assert "the best possible values are accuracy >= 0.5, or recall[yes] >= 0.25, with the others as requested" in said
+    assert said.count("best possible") == 1 and said.count("recall[no] >= 0.75 is possible, with") == 1
+
+
 @pytest.mark.parametrize("smallest", [True, False])
 @pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize("many", [1, 2, 3])

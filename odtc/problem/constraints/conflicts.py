@@ -73,14 +73,24 @@ class Conflict:
         else:
             said = f"no tree of this depth over these splits satisfies all of: {names}"
             said += " (without any one of them a tree exists)" if self.smallest else ""
-        for given, value, settled in self.nearest:
-            if not settled and value <= 0:  # every tree satisfies this
-                continue
-            eased = replace(given, bound=_eased(value, given.op))
-            said += f"; the best possible value is {eased}" if settled else f"; {eased} is possible"
-            said += "" if self.alone else ", with the others as requested"
-            said += "" if settled else " (the time ended before it was decided whether a nearer value is, too)"
+        best = [near for near in self.nearest if near.settled]
+        open_ = [
+            near for near in self.nearest if not near.settled and near.value > 0
+        ]  # 0 is no news: every tree has it
+        others = "" if self.alone else ", with the others as requested"
+        if best:
+            said += f"; the best possible value{' is' if len(best) == 1 else 's are'} {_any_of(best)}{others}"
+        if open_:
+            said += (
+                f"; {_any_of(open_)} {'is' if len(open_) == 1 else 'are'} possible{others} (the time ended before it "
+            )
+            said += "was decided whether a nearer value is, too)"
         return f"{said}; relax {'it' if len(self.constraints) == 1 else 'one of them'}"
+
+
+def _any_of(nearest: list[Nearest]) -> str:
+    """Return the constraints with the numbers that a tree reaches, of few decimals."""
+    return ", or ".join(str(replace(given, bound=_eased(value, given.op))) for given, value, _ in nearest)
 
 
 def conflict(problem: Problem, tick: Callable[[], bool]) -> Conflict:
