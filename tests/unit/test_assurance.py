@@ -78,7 +78,7 @@ def test_command_line(files, tmp_path):
     assert facts["all"] is False
     assert not f1["assured"] and "no exact test" in f1["why"]
     said = command("fit", train, *words, "--confidence", 0.95).out
-    assert "assured   recall[yes] >= 0.7: " in said and "f1[yes] >= 0.1: cannot be assured" in said
+    assert "assured   recall[yes] >= 0.7: " in said and "unsure    f1[yes] >= 0.1: " in said
     assert json.loads((tmp_path / "t.run.json").read_text())["assured"] == facts
     assert "--confidence needs a --constraint" in refused(command("fit", train, "--confidence", 0.95))
     assert "expected a --confidence between 0 and 1" in refused(command("fit", train, *words[:6], "--confidence", 95))
@@ -329,7 +329,7 @@ def test_a_class_that_is_predicted_of_no_test_row_has_no_precision(rare, tmp_pat
     given = ["fit", rare("a.csv"), "--depth", 1, "--auxiliary", "side,z", "--constraint", "precision[yes] >= 0.999"]
     given += ["--constraint", "leaf_rows >= 20"]
     said = command(*given, "--test", rare("b.csv"), "--confidence", 0.95, "-o", tmp_path / "t")
-    assert "cannot be assured, as there is no test row that is predicted 'yes'" in said.out
+    assert "unsure    precision[yes] >= 0.999: as there is no test row that is predicted 'yes'" in said.out
 
 
 def test_the_precision_of_each_leaf_is_assured_and_what_is_of_the_tree_is_told_apart(rare, tmp_path):

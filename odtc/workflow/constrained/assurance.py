@@ -277,15 +277,15 @@ def _of_each_bound(found: "dict[Constraint, list[ShareSum] | str]", confidence: 
 
 
 def assured_text(entry: Assured, confidence: float) -> str:
-    """Return an entry in words."""
+    """Return an entry in words, behind "assured" or "unsure"."""
     if entry.figure is None:
-        return f"{entry.constraint}: cannot be assured, {entry.why}"
+        return f"{entry.constraint}: {entry.why}"
     side = "or more" if entry.constraint.op == ">=" else "or less"
     figure = (
         f"{show_figure(entry.figure)} {side} on new rows with confidence {confidence:g} ({show_figure(entry.test)} on "
         "the test rows)"
     )
-    return f"{entry.constraint}: " + (f"cannot be assured, {entry.why}; it is {figure}" if entry.why else figure)
+    return f"{entry.constraint}: {figure}{f', {entry.why}' if entry.why else ''}"
 
 
 def lower_bound(counted: float, among: float, alpha: float) -> float:
