@@ -108,9 +108,10 @@ class Inspection:
         if (weights := self.weights) is not None:
             said += f", weighed by {weights['column']!r} ({weights['values']}; {show_figure(weights['sum'])} in all)"
         takes = "" if self.depth is None else f" for a search of depth {self.depth}"
-        splits = self.refusal or (
-            f"{option('encoding', self.encoding)}{takes}: {self.n_candidate_splits:,} different splits of all columns"
-        )
+        splits = self.refusal
+        if not splits:
+            count = count_of(self.n_candidate_splits, "different split")
+            splits = f"{option('encoding', self.encoding)}{takes}: {count} of all columns"
         return "\n".join(
             [one_line(said), "", *(row.rstrip() for row in rows), ""]
             + list(map(one_line, [splits, *(f"note: {n.text}" for n in self.notes)]))
