@@ -355,7 +355,9 @@ def _usage(problem) -> str:
     wanted = {"int_parsing": "a whole number", "float_parsing": "a number"}.get(wrong.get("type"))
     if wanted is None or problem.param is None:
         return problem.format_message()
-    return f"Invalid value for {problem.param.opts[0]!r}: expected {wanted}, got {wrong['input']!r}"
+    words = [f"{one}{wrong['input']}" for one in problem.param.opts if not one.startswith("--")]
+    file = next((f"; for the file {one!r}, write ./{one}" for one in words if one in sys.argv and "." in one), "")
+    return f"Invalid value for {problem.param.opts[0]!r}: expected {wanted}, got {wrong['input']!r}{file}"
 
 
 def _silence_stdout() -> None:
