@@ -183,7 +183,7 @@ def main() -> None:
     interrupts.begin()
     tell_by(console.say)
     sys.stdout = sys.stdout or console.ClosedStream()  # a shell's >&- leaves none
-    sys.stderr = sys.stderr or console.ClosedStream()
+    sys.stderr = sys.stderr or console.ClosedStream(drops=True)  # who closes it wants no messages
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign gets it escaped
             stream.reconfigure(errors="backslashreplace")

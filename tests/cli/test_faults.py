@@ -48,9 +48,9 @@ def test_a_result_that_cannot_be_printed_is_an_error(tmp_path, words):
 
 def test_a_message_that_cannot_be_printed_ends_no_command_and_is_counted(tmp_path):
     line = " ".join(f"'{word}'" for word in command("fit", DATA, "--model", "cart", "--depth", 1, "-o", "m"))
-    for streams in ("2>&-", "2>/dev/full"):
+    for streams, code in (("2>&-", 0), ("2>/dev/full", 1)):  # who closes the stream wants no messages
         done = subprocess.run(["sh", "-c", f"{line} {streams}"], cwd=tmp_path, env=environment(), capture_output=True)
-        assert done.returncode == 1 and b"cart" in done.stdout and (tmp_path / "m.tree.json").exists()
+        assert done.returncode == code and b"cart" in done.stdout and (tmp_path / "m.tree.json").exists()
         (tmp_path / "m.tree.json").unlink()
 
 
