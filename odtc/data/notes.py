@@ -80,7 +80,7 @@ DURATION = re.compile(r"-?\d+ days?(,? -?\d{1,2}:\d{2}.*)?|-?P(\d+D)?T[\dHMS.]+|
 # A number before or behind a short sign: "$1,200.50", "12 %", "3.5kg", "1.200,50 €", "1,234", "(1.20)", "1.20-", "5.-".
 MEASURE = re.compile(
     rf"\(?[-+{MINUS}]?(?P<before>[€$£¥]|USD|EUR|GBP|CHF)?[{BLANKS}]?\(?[-+{MINUS}]?\d[\d,.{BLANKS}{APOSTROPHES}]*"
-    rf"((?<=[.,])[{DASHES}]{{1,2}})?\)?(?P<behind>[{BLANKS}]?(%|°?[A-Za-z€$£¥µ]{{1,4}}(/[A-Za-z]{{1,3}})?))?\)?"
+    rf"((?<=[.,])[{DASHES}]{{1,2}})?\)?(?P<behind>[{BLANKS}]?(%|°?[A-Za-z€$£¥µ]{{1,4}}[²³]?(/[A-Za-z]{{1,3}}[²³]?)?))?\)?"
     rf"((?<=[.,]\d\d)[-{MINUS}])?"
 )
 MANNERS = (",", "(", ")", MINUS, *DASHES, *BLANKS, *APOSTROPHES)  # signs that programs do not write in numbers

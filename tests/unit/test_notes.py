@@ -72,6 +72,7 @@ def test_an_ordinary_table_has_no_remark():
         ("equal", table()["shape"]),
         ("number", [f"${at % 9},000.50" for at in range(N)]),
         ("number", [f"{at % 9} kg" for at in range(N)]),
+        ("number", [f"{at % 9} m²" for at in range(N)]),
         ("scale", [["2", "3", "4", "5more"][at % 4] for at in range(N)]),
         ("number", [f"{97.35 * at:,.2f}" for at in range(N)]),  # 973.50 beside 1,070.85
         ("number", [f"{97.35 * at:,.2f}".replace(",", " ") for at in range(N)]),
@@ -239,6 +240,8 @@ def test_inspect_shows_every_column_and_how_many_tests_ask_it(tmp_path):
     assert (said.facts["n_rows"], said.facts["n_rows_incomplete"]) == (30, 1)
     assert (columns["age"]["kind"], columns["age"]["distinct"], columns["age"]["missing"]) == ("numeric", 6, 1)
     assert (columns["age"]["splits"], columns["colour"]["splits"]) == (5, 3)  # between six numbers; one a colour
+    (tmp_path / "one.csv").write_text("a,y\n1,n\n2,y\n")
+    assert ": 1 different split of all columns" in odtc("inspect", "one.csv", folder=tmp_path).out
     assert columns["group"]["role"] == "auxiliary" and columns["y"]["values"] == "yes (24), no (6)"
     shown = odtc("inspect", "few.csv", folder=tmp_path).out
     assert all(name in shown for name in columns) and "--encoding auto: 8 different splits" not in shown.replace(
