@@ -325,6 +325,7 @@ def test_true_in_pythons_spelling_does_not_hide_what_is_wrong_with_the_group():
         ('recall["a,b"x] >= 0.5', "got 'a,bx'", "expected recall["),
         # An example is of the kind that a text names.
         ("nosuch 5", "expected a constraint NAME OP NUMBER", "for example"),
+        ("demographic_parity(a) <= 0.05", "write for example 'statistical_parity[", None),
         ("at least 5 leaf_rows", "'leaf_rows >= 3'", None),
         ("recall 5", "'recall[no] >= 0.6'", None),
         ("equal_opportunity[group=x<=0,positive=no] <= 0.1", "but only ", "none has"),

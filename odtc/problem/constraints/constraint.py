@@ -164,9 +164,11 @@ def _unknown(text: str, name: str, encoded: Encoded) -> str:
 
 
 def _meant(text: str, encoded: Encoded) -> str:
-    """Return an example of the first named kind that is not a constraint; "" if none is named for this task."""
+    """Return an example of the first kind that is named, also by the name of another package; "" if none is named for
+    this task."""
     known = set(CONSTRAINTS.names())
     for word in re.findall(r"\w+", text):
+        word = MEANT.get(word.casefold(), word)
         if word in known and (TASKS.get(encoded.task).CLASSES or CONSTRAINTS.get(word).SUBJECT not in OF_CLASSES):
             return f"; {example_text(word, encoded)}"
     return ""
