@@ -7,6 +7,7 @@ file formats. Row numbers in messages count the rows of data from 1, without the
 import codecs
 import contextlib
 import hashlib
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -71,6 +72,7 @@ USES = (
     *("target", "weights", "categorical", "numeric", "ordered", "auxiliary"),
     *("actions", "treatment", "outcome", "propensity", "time", "event"),
 )
+OF_LIBSVM = re.compile(r"[-+]?[\d.]+( +\d+:\S+)+( *#.*)?")  # a line of this format: label index:value …
 NO_KNOWN_CELL = "expected a known cell in some feature column of {}, got only missing ones"
 SPLIT_SEED = 20  # it determines which rows are set aside: the same in all versions
 
@@ -398,6 +400,10 @@ def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tupl
         if len(names) == 1:
             signs = "commas, semicolons, tabs, | or white space"
             advice = f"add one, or separate the columns by {signs}, or name the sign ({option('separator')})"
+            if OF_LIBSVM.fullmatch(names[0]):
+                advice = (
+                    "this is a file of svmlight (label index:value …), which scikit-learn's load_svmlight_file reads"
+                )
         raise DataError(
             f"expected at least one feature column in addition to the target {some(targets)} in {place}, got none; "
             f"{advice}"

@@ -169,6 +169,11 @@ def test_usage_is_exit_code_2(tmp_path, words, word):
     assert word in refused_untouched(*words, folder=tmp_path, code=2)
 
 
+def test_a_file_of_svmlight_is_named_as_such(tmp_path):
+    (tmp_path / "a.libsvm").write_text("+1 1:0.5 3:1.2 # c\n-1 2:0.1\n")
+    assert "load_svmlight_file" in refused_untouched("fit", "a.libsvm", folder=tmp_path)
+
+
 def test_no_command_at_all_shows_the_help():
     said = odtc()
     assert said.code in (0, 2) and "decode" in said.out + said.err  # 0 before Click 8.2
