@@ -65,7 +65,7 @@ def export_text(tree) -> str:
 
     Parameters
     ----------
-    tree : Tree or OptimalTreeClassifier
+    tree : Tree, Fit, estimator, or scikit-learn's Pipeline or search with an estimator
         An estimator must be fitted.
 
     Returns
