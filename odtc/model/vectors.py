@@ -1,8 +1,8 @@
-"""The vectors of a model (costs, sides, bounds) as the parts that they are joined of, laid out when all is asked for.
+"""The vectors of a model (costs, sides, bounds) as their parts, which become one array only where one is needed.
 
-Nearly all families of a model have one cost, one side and one bound each: as numbers they are two thirds of the memory
-of a model whose entries are never held. Who writes a file takes them piece by piece (`part`), and who asks a model for
-`model.row_lower` gets the whole array, made once.
+Nearly all blocks of a model have one cost, one side and one bound each. As arrays these would be two thirds of the
+memory of a model whose entries are not stored. A writer of files therefore takes them piece by piece (`part`), and
+`model.row_lower` is the whole array, made once.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ C = TypeVar("C", bound=type)
 
 
 class Joined:
-    """Arrays one behind the other, each flat; one that repeats a single number is kept as that number.
+    """Concatenation of arrays, each flattened; an array that repeats a single number is stored as that number.
 
     Parameters
     ----------

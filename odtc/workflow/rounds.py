@@ -34,11 +34,11 @@ class Rounds:
         return None if self.time_limit is None else max(0.1, self.time_limit - self.seconds)
 
     def remaining(self) -> float | None:
-        """Seconds of the time limit that are left, 0 or less when it is over; None without one."""
+        """Return the seconds of the time limit that are left, 0 or less when it is over; None without one."""
         return None if self.time_limit is None else self.time_limit - self.seconds
 
     def solve(self, model: Model, start=None, seconds: float | None = None, **how) -> Solution:
-        """The solution of one master, in the time that is left, and in these seconds if they are fewer."""
+        """Return the solution of one master, within the time that is left and these seconds."""
         path = self._keep.model(model, start) if self._keep else None
         limit = min((each for each in (self.left, seconds) if each is not None), default=None)
         solution = self._solve(
@@ -49,7 +49,7 @@ class Rounds:
         return solution
 
     def in_tree(self, model: Model, cuts, start=None) -> Solution:
-        """The same of a master whose cuts are added inside its tree (odtc.solvers.solve.solve_with_cuts)."""
+        """Return the same for a master whose cuts are added inside its branch-and-bound tree (`solve_with_cuts`)."""
         return self.solve(model, start, cuts=cuts)
 
     def tell(self, ended: Round) -> None:

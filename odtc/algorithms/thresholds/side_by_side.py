@@ -40,7 +40,7 @@ def pays(search, node, height: int) -> bool:
 
 
 def evaluated(search, tasks: list[tuple]) -> list[tuple]:
-    """What `search._evaluate` says of each task, its arguments, as (the end, what is known beside it).
+    """Return the results of `search._evaluate` for tasks, which are its arguments.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def evaluated(search, tasks: list[tuple]) -> list[tuple]:
 
     Raises
     ------
-    what `search.check` raises : nothing is remembered of the round then
+    the exceptions of `search.check` : then nothing of the round is remembered
     """
     count = min(threads.allowed(), len(tasks))
     jobs = [job_of(search, task) for task in tasks]
@@ -64,7 +64,7 @@ def evaluated(search, tasks: list[tuple]) -> list[tuple]:
 
 
 def job_of(search, task) -> Callable[[], tuple]:
-    """A function that evaluates one task on a copy of the search with room and memory of its own."""
+    """Return a function that evaluates one task on a copy of the search with room and memory of its own."""
     beside = copy(search)
     beside.memo, beside.nodes = _Over(search.memo), search.nodes.beside()
     beside.evaluated = beside.held = 0

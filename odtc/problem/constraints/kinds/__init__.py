@@ -1,1 +1,1 @@
-"""The kinds of constraints. One module a kind."""
+"""The kinds of constraints, one module for each."""
