@@ -27,6 +27,9 @@ MONKS_1 = MONKS / "monks-1.csv"
 
 def test_numbers_are_exact_decimals():
     assert varied("recall[1] >= 0.1:0.3:0.1") == ["recall[1] >= 0.1", "recall[1] >= 0.2", "recall[1] >= 0.3"]
+    with pytest.raises(ChoiceError, match="STEP at most 0.18, the distance"):  # 4 is no number of values
+        varied("recall[1] >= 0.02:0.2:4")
+    assert varied("recall[1] >= 0.5:0.5:0.1") == ["recall[1] >= 0.5"]
     assert varied("recall[1] >= 10%:30 %:10 %") == varied("recall[1] >= 0.1:0.3:0.1")
     assert varied("leaves <= 2:4") == ["leaves <= 2", "leaves <= 3", "leaves <= 4"]
     for text in (

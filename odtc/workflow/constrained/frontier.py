@@ -101,6 +101,11 @@ def varied(text: str) -> list[str]:
         raise ChoiceError(
             f"expected a constraint with FIRST:LAST:STEP, as in 'recall[yes] >= 0.5:0.9:0.05', got {text!r}"
         )
+    if last > first and step > last - first:
+        raise ChoiceError(
+            f"expected FIRST:LAST:STEP with STEP at most {last - first}, the distance from FIRST to LAST, got {step} in "
+            f"{text!r}; for N values, STEP is that distance divided by N - 1"
+        )
     count = int((last - first) / step) + 1
     if count > MOST_POINTS:
         raise ChoiceError(f"expected at most {MOST_POINTS} numbers, got {count} in {text!r}")
