@@ -3,7 +3,6 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,7 +22,6 @@ HELP = "Address of the scheduler; local starts a cluster with {} workers."  # of
 METAVAR = "ADDRESS|local"
 
 RETRIES = 3  # of a task whose worker was lost
-_present: ContextVar["Cluster | None"] = ContextVar("odtc cluster", default=None)
 
 
 @frozen_class
@@ -63,7 +61,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def connected(address: str, workers: int, say: Callable[[str], object] = lambda sentence: None) -> Iterator[Cluster]:
-    """Enter the cluster at an address, which is `present` inside; one that was started here ends with the block.
+    """Enter the cluster at an address; one that was started here ends with the block.
 
     Parameters
     ----------
@@ -100,11 +98,7 @@ def connected(address: str, workers: int, say: Callable[[str], object] = lambda 
                 f"{option('cluster')}: expected the address of a Dask scheduler, as tcp://host:8786, got {address!r}: "
                 f"{problem}"
             ) from None
-        token = _present.set(found)
-        try:
-            yield found
-        finally:
-            _present.reset(token)
+        yield found
 
 
 def _started(workers: int) -> Any:
@@ -163,8 +157,3 @@ def flag(name: str, client: Any = None) -> Any:
     from distributed import Event, get_client
 
     return Event(name, client=client or get_client())  # type: ignore[no-untyped-call]
-
-
-def present() -> Cluster | None:
-    """Return the cluster whose workers may read a file, if the run was given one."""
-    return _present.get()

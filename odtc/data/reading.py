@@ -5,7 +5,6 @@ file formats. Row numbers in messages count the rows of data from 1, without the
 """
 
 import codecs
-import contextlib
 import hashlib
 import re
 import warnings
@@ -18,7 +17,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from odtc.base import cluster as clusters
 from odtc.base import phases
 from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import takes_fields
@@ -210,8 +208,7 @@ def _of_marks(how: ReadingSpec, names: Sequence[str], met: dict[str, set[str]]) 
 def _columns_of(
     path: Path, place: str, how: ReadingSpec
 ) -> tuple[list[Column], ReadingSpec, list[tuple[str, str, str]]]:
-    """Return the columns of a file, read frame by frame (by the workers of a cluster, if the run has one), how,
-    remarks."""
+    """Return the columns of a file, read frame by frame, how, remarks."""
     frames = in_time_of(frames_of(path, BATCH, how.layout), place)
     first = next(frames)
     how = _without_index(first.columns, place, how, path)
@@ -221,14 +218,8 @@ def _columns_of(
         how = _with_typed_dates(first, targets, how, place)
     words = {*targets, *how.categorical, *_ordered(how, read_ones, place)}
     marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
-    tries_cluster = True
     while True:
         try:
-            columns = _by_cluster(path, words, how, read_ones, marks) if tries_cluster else None
-            if columns is not None:
-                met |= {column.name: set(column.held.met) for column in columns if column.held.met}
-                return columns, how, _of_marks(how, read_ones, met)
-            tries_cluster = False
             read_frames = (
                 named_columns(column_types.dates_as_numbers(frame, how.layout), read_ones, marks, how.decimal, met)
                 for frame in chain([first], frames)
@@ -239,21 +230,6 @@ def _columns_of(
             words.add(needed.name)
             frames = in_time_of(frames_of(path, BATCH, how.layout), place)
             first = next(frames)
-
-
-def _by_cluster(
-    path: Path, words: set[str], how: ReadingSpec, names: list[str], marks: Mapping[str, tuple[str, ...]]
-) -> list[Column] | None:
-    """Return these columns of a file, read by the workers of the run's cluster; None without a cluster, and for a file
-    that one process has to read."""
-    cluster = None if how.layout else clusters.present()
-    if cluster is None:
-        return None
-    from odtc.data.table import partitions  # few runs have a cluster
-
-    with contextlib.suppress(partitions.Unread):
-        return partitions.columns_of(cluster, path, reader_of(path), words, BATCH, names, how.decimal, marks)
-    return None
 
 
 def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> Dataset:

@@ -9,18 +9,11 @@ import urllib.request
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
-import polars as pl
 import pytest
 
 from odtc.algorithms.thresholds import apart, workers
 from odtc.base import cluster as clusters
 from odtc.base.cluster import connected
-from odtc.data import reading
-from odtc.data.cells.data_files import READERS
-from odtc.data.encoding import encode
-from odtc.data.reading import read
-from odtc.data.table import partitions
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search
@@ -38,32 +31,6 @@ def cluster():
             start.setattr(clusters, "find_spec", lambda name: name != "cryptography" and find_spec(name))  # no keys
             found = stack.enter_context(connected("local", 2))
         yield found
-
-
-def test_its_workers_read_a_file(cluster, tmp_path, monkeypatch):
-    random = np.random.default_rng(3)
-    n = 400
-    table = pl.DataFrame(
-        {"a": random.choice(list("pqr"), n), "b": random.integers(0, 9, n), "y": random.choice(["no", "yes"], n)}
-    )
-    table.write_csv(tmp_path / "t.csv")
-    (tmp_path / "broken.csv").write_text(table.write_csv() + "1,2\n")
-    alone = read(tmp_path / "t.csv")  # smaller than a part
-    monkeypatch.setattr(reading, "BATCH", 1500)
-    assert partitions.columns_of(cluster, tmp_path / "t.csv", READERS.get("csv"), {"y"}, 1500)
-    together = read(tmp_path / "t.csv")
-    with pytest.raises(reading.DataError, match="expected 3 cells in every row of .* got 2 in row 401"):
-        read(tmp_path / "broken.csv")
-    for one, other in ((alone, together), (encode(alone, "auto"), encode(together, "auto"))):
-        assert np.array_equal(one.X, other.X) and np.array_equal(one.y, other.y)
-    assert alone.source == together.source and alone.features == together.features
-    remarks = []
-    for size in (1 << 24, 1500):  # one process, and the workers
-        monkeypatch.setattr(reading, "BATCH", size)
-        marked = read(tmp_path / "t.csv", missing="separate", missing_mark=["p", "b=3", "77", "a=nowhere"])
-        assert np.isnan(marked.X).any(axis=0).all()
-        remarks.append(marked.left_out)
-    assert remarks[0] == remarks[1] and [text.split("'")[1] for *_, text in remarks[0]] == ["77", "a=nowhere"]
 
 
 def test_its_workers_prove_a_tree(cluster, monkeypatch):

@@ -9,13 +9,12 @@ import pytest
 
 import odtc
 from odtc.data import reading
-from odtc.data.cells.data_files import READERS
 from odtc.data.cells.missing_marks import without_marks
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
 from odtc.data.reading import from_frame, read, read_rows
 from odtc.data.reading_spec import ReadingSpec
-from odtc.data.table import column_coding, partitions
+from odtc.data.table import column_coding
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.threshold_search import certify
 from odtc.trees.tree import read_tree
@@ -78,19 +77,11 @@ def test_a_file_with_marks_is_read_as_one_with_empty_cells(files, how):
     assert ReadingSpec.from_manifest({"target": "y", "missing": "drop"} | found.source).missing_mark == MARKS
 
 
-def test_frames_and_parts_are_read_alike(files, monkeypatch):
+def test_frames_are_read_alike(files, monkeypatch):
     monkeypatch.setattr(reading, "BATCH", 300)
     monkeypatch.setattr(column_coding, "MOST_WORDS", 4)
     how = {"missing": "separate"}
     assert same(read(files / "empty.csv", **how), read(files / "marks.csv", missing_mark=MARKS, **how))
-    reader, names = READERS.get("csv"), ["age", "total", "place", "y"]
-    marks = {"age": ("-999", "unknown", "99"), "total": ("-999", "unknown"), "place": ("unknown",), "y": ("unknown",)}
-    parts = partitions.runs(reader.parts(files / "marks.csv", 200), 5)
-    coded = [partitions.coded("csv", files / "marks.csv", part, "t", {"y"}, names, None, marks) for part in parts]
-    cells = partitions.reduced(list(map(partitions.cells_of, coded)), lambda a, b: partitions.joined(a, b, {"y"}))
-    whole = column_coding.code_columns(reading.frames_of(files / "empty.csv"), "t", {"y"})
-    for one, other in zip(partitions.together(partitions.whole(cells), coded, "t"), whole, strict=True):
-        assert np.array_equal(one.missing, other.missing)
 
 
 def test_columns_of_any_type_have_marks():

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odtc.base import deadline
 from odtc.data.cells import data_files
 from odtc.data.notes import notes_on
 from odtc.data.reading import read
 from odtc.data.table import column_coding, number_columns
-from odtc.errors import OdtcError
+from odtc.errors import OdtcError, TimeLimitReached
 
 NUMBERS = ["1", "2", "3.5", " -0", "1.0", "0.5", "1e3"]
 CELLS = {  # kinds of columns
@@ -83,3 +84,14 @@ def test_frames_of_few_rows_are_joined(monkeypatch):
     assert pl.concat(joined).equals(pl.concat(frames))
     monkeypatch.setattr(data_files, "MOST_CELLS", 4)
     assert [frame.height for frame in data_files.in_time_of(iter(frames), "t")] == [2, 2, 2, 1]
+
+
+def test_a_limit_ends_the_coding_of_a_wide_frame_between_two_columns(monkeypatch):
+    """50,000 rows of 100 columns are one frame: nothing looked at the clock until all were coded."""
+    frame = pl.DataFrame({name: ["1", "2"] for name in "abc"})
+    with deadline.within(1e-9):
+        assert len(column_coding.code_columns([frame], "'d.csv'")) == 3  # it has its PATIENCE
+        monkeypatch.setattr(column_coding, "PATIENCE", 0.0)
+        with pytest.raises(TimeLimitReached, match="after 0 of the 3 columns of its rows from 1 to 2"):
+            column_coding.code_columns([frame], "'d.csv'")
+    assert len(column_coding.code_columns([frame, frame], "'d.csv'")) == 3

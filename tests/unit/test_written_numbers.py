@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 import odtc
 from odtc.data import reading
 from odtc.data.cells import written_numbers
-from odtc.data.cells.data_files import READERS
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
 from odtc.data.reading import from_frame, read, read_rows
 from odtc.data.reading_spec import SIGNS, ReadingSpec
-from odtc.data.table import column_coding, partitions
+from odtc.data.table import column_coding
 from odtc.errors import ChoiceError, DataError
 from odtc.trees.tree import read_tree
 from tests.command_line import odtc as command
@@ -115,26 +114,6 @@ def test_a_column_held_as_numbers_alone_is_read_alike(files, monkeypatch):
     monkeypatch.setattr(column_coding, "MOST_WORDS", 4)
     monkeypatch.setattr(reading, "BATCH", 300)
     assert np.array_equal(read(folder / "plain.csv").X, read(folder / "shop.csv", decimal=decimal).X)
-
-
-def test_parts_read_by_workers_are_what_one_process_reads(files, monkeypatch):
-    folder, decimal = files
-    path = folder / "parts.csv"
-    written(prices(), decimal).drop("shape").write_csv(path, separator=";")
-    for most in (4, 99):
-        monkeypatch.setattr(column_coding, "MOST_WORDS", most)
-        monkeypatch.setattr(partitions, "MOST_WORDS", most)
-        reader, words = READERS.get("csv"), {"y"}
-        runs = partitions.runs(reader.parts(path, 200), 5)
-        parts = [partitions.coded("csv", path, run, "t", words, None, decimal) for run in runs]
-        cells = partitions.reduced(list(map(partitions.cells_of, parts)), lambda a, b: partitions.joined(a, b, {"y"}))
-        found = partitions.together(partitions.whole(cells), parts, "t")
-        whole = column_coding.code_columns(reading.frames_of(path), "t", words, decimal)
-        for one, other in zip(found, whole, strict=True):
-            assert one.kind(False, False) == other.kind(False, False) and one.beside == other.beside
-            if one.name != "y":
-                assert np.array_equal(one.numbers().cells(), other.numbers().cells())
-        assert [one.beside for one in found] == [{"€"}, {"%"}, set(), set()]
 
 
 def test_fit_predict_decode_verify_and_export_hold_the_same(files):

@@ -82,15 +82,6 @@ class Reader(Protocol):
         """Yield the same table in frames of about `size` bytes of text each; by default in one."""
         yield self.read(path, **options)
 
-    def parts(self, path, size: int) -> list:
-        """Parts of about `size` bytes of text each that can be read apart, for `part`; by default none."""
-        return []
-
-    def part(self, path, part) -> Iterator[pl.DataFrame]:
-        """Return the frames of one of `parts`; its exceptions are ignored, because the file is then read whole
-        instead."""
-        yield self.read(path)
-
     def nameless(self, path, **options) -> list[int]:
         """Return the numbers, from 1, of columns that `read` leaves out because they have neither a name nor a cell."""
         return []

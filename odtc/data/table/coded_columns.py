@@ -14,14 +14,9 @@ FEW = 8  # codes of which a look at all rows for each costs less than one for al
 CODES = (np.uint8, np.uint16, np.uint32)
 
 
-def kind_for(many: int) -> type[np.unsignedinteger]:
-    """Return the smallest unsigned type for codes below `many`."""
-    return next(kind for kind in CODES if many - 1 <= np.iinfo(kind).max)
-
-
 def narrowed(code: np.ndarray, many: int) -> np.ndarray:
     """Return codes below `many` in the smallest unsigned type for them."""
-    return code.astype(kind_for(many), copy=False)
+    return code.astype(next(kind for kind in CODES if many - 1 <= np.iinfo(kind).max), copy=False)
 
 
 def occurring(code: np.ndarray, many: int) -> np.ndarray:

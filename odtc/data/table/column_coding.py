@@ -52,19 +52,16 @@ class Seen:
         The currencies and signs next to its numbers.
     taken : set of str
         The built-in texts that were taken for missing cells, without the empty one.
-    met : set of str
-        For a part that a worker read: the cells that are marks of missing cells (odtc.data.cells.missing_marks).
     """
 
     padded: str | None = None
     merged: tuple[str, str] | None = None
     beside: frozenset[str] = frozenset()
     taken: frozenset[str] = frozenset()
-    met: frozenset[str] = frozenset()
 
     def __or__(self, below: "Seen") -> "Seen":
         """Return the facts of these cells and of those below them."""
-        sets = self.beside | below.beside, self.taken | below.taken, self.met | below.met
+        sets = self.beside | below.beside, self.taken | below.taken
         return Seen(self.padded or below.padded, self.merged or below.merged, *sets)
 
 
@@ -119,11 +116,6 @@ class Column:
     def beside(self) -> frozenset[str]:
         """Return the currencies and signs next to its numbers: {"€"}."""
         return self.held.beside if self.values is not None else beside_cells(self.cells, self.decimal)
-
-    @property
-    def seen(self) -> Seen:
-        """All facts that only the texts of its cells show."""
-        return replace(self.held, padded=self.padded, merged=self.merged, beside=self.beside)
 
     @property
     def _plain_cells(self) -> pl.Series:
@@ -353,7 +345,11 @@ class ColumnCoder:
             is_taken = cells.null_count() > series.null_count()
             taken = frozenset(column_types.missing_words(series) if is_taken else ())
             self._seen |= Seen(beside=beside_cells(cells, self.decimal), taken=taken)
-        return exact_numbers(cells, self.name, self.decimal)
+        numbers = column_types.finite_numbers(cells, self.decimal)
+        if numbers.null_count() > cells.null_count() or not (numbers.abs() < MAX_EXACT).all():
+            raise WordsNeeded(self.name)
+        # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
+        return numbers.to_numpy() + 0.0
 
 
 def _is_number(dtype) -> bool:
@@ -365,19 +361,6 @@ def beside_cells(cells: pl.Series, decimal: str | None) -> frozenset[str]:
     if decimal is None or cells.dtype != pl.String:
         return frozenset()
     return frozenset(written_numbers.beside(cells, decimal))
-
-
-def exact_numbers(cells: pl.Series, name: str, decimal: str | None = None) -> np.ndarray:
-    """Return the cells (odtc.data.cells.column_types.column_cells) of a column as float64, NaN if missing.
-
-    `decimal` is as in odtc.data.cells.column_types.finite_numbers. Raises WordsNeeded if one is not a number, or one
-    that doubles do not distinguish from others.
-    """
-    numbers = column_types.finite_numbers(cells, decimal)
-    if numbers.null_count() > cells.null_count() or not (numbers.abs() < MAX_EXACT).all():
-        raise WordsNeeded(name)
-    # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
-    return numbers.to_numpy() + 0.0
 
 
 def named_columns(

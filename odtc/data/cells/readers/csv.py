@@ -7,7 +7,6 @@ cells are all missing, as spreadsheets write them next to the table, is left out
 import codecs
 import csv
 import io
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -23,10 +22,7 @@ from odtc.base.wording import option
 from odtc.data.cells.column_types import MISSING_CELLS
 from odtc.data.cells.data_files import AGAIN, BATCH, check_names
 from odtc.data.cells.text_pieces import (
-    UTF_16,
-    encoding_of,
     head_of,
-    is_packed,
     save_as_utf8,
     text_pieces,
 )
@@ -44,7 +40,7 @@ from odtc.data.cells.text_records import (
 from odtc.data.reading_spec import SPACE
 from odtc.errors import DataError
 
-HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts
+HEADER = 1 << 16  # first bytes of a file, in which its header is looked for
 QUOTED = re.compile(r'"[^"]*"')
 HAS_DIGIT = re.compile(r"\d")
 MAX_LINES_ABOVE = 20  # lines of a title above the names of the columns that are tried
@@ -109,33 +105,6 @@ def batches(path, size: int, **options) -> Iterator[pl.DataFrame]:
             head, _, text = text.partition(b"\n")
             names = _names(path, head.decode().split(delimiter))
         yield _read_plain(path, names, text, delimiter, above)
-
-
-def parts(path, size: int) -> list[tuple[int, int, str]]:
-    """Return (first byte, byte behind the last, header) of parts of about `size` bytes that begin and end between
-    lines; none of a packed file or of UTF-16, nor of a file whose header has a quote or is too long to be seen."""
-    if is_packed(path) or _form(path, {}):
-        return []
-    end, found = os.path.getsize(path), []
-    with open(path, "rb") as stream:
-        seen = stream.read(HEADER)
-        first = len(seen) - len(seen.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n"))
-        header, line_end, _ = seen[first:].partition(b"\n")
-        if (
-            SEPARATOR_BYTES.match(seen[first:])
-            or b'"' in header
-            or b"\r" in header.removesuffix(b"\r")
-            or not line_end
-            or encoding_of(seen) == UTF_16
-        ):
-            return []
-        begin = first + len(header) + 1
-        while begin < end:
-            stream.seek(min(end, begin + size) - 1)
-            stream.readline()
-            found.append((begin, stream.tell(), header.removesuffix(b"\r").decode()))
-            begin = stream.tell()
-    return found
 
 
 def nameless(path, **options) -> list[int]:
@@ -214,20 +183,6 @@ def _frames_of_records(
     while (rows := list(islice(records, of_frame))) or is_first:
         yield _frame(path, names, rows, above)
         above, is_first = above + len(rows), False
-
-
-def part(path, part: tuple[int, int, str]) -> Iterator[pl.DataFrame]:
-    """Yield the frame of one of `parts`. Raises DataError for a quote, too: a cell may go on in the next part."""
-    begin, end, header = part
-    with open(path, "rb") as stream:
-        stream.seek(begin)
-        text = stream.read(end - begin)
-    if b'"' in text:
-        raise DataError("expected cells without quotes in a part")
-    if not text.isascii():
-        text.decode()  # its error is reported by the function that reads the whole file
-    delimiter = _delimiter(path, header)
-    yield _read_plain(path, _names(path, header.split(delimiter)), _plain_ends(text), delimiter)
 
 
 def _last_line_end(text: bytes) -> int:

@@ -18,14 +18,10 @@ SUMMARY = "Apache Parquet, with its own column types; category columns are categ
 
 
 def batches(path, size: int) -> Iterator[pl.DataFrame]:
-    """Yield the frames of `read`, with so many rows that they take about `size` bytes each if a cell takes 8."""
-    for one in parts(path, size):
-        yield from part(path, one)
+    """Yield the frames of `read`, with so many rows that they take about `size` bytes each if a cell takes 8.
 
-
-def parts(path, size: int) -> list[tuple[int, int, int]]:
-    """Return (first row, rows, rows of a frame) of the parts that are decoded at once: whole row groups, or a frame
-    where a group is too large; at least one."""
+    Whole row groups are decoded at once, or a frame where a group is too large.
+    """
     try:
         expect_counts(path)
         table = pl.scan_parquet(path, glob=False)
@@ -36,18 +32,13 @@ def parts(path, size: int) -> list[tuple[int, int, int]]:
         raise _broken(path, problem) from None
     of_frame = max(1, size // cell)
     together = max(GROUP, of_frame - of_frame % GROUP) if max(GROUP, of_frame) * cell <= MOST else of_frame
-    return [(begin, together, of_frame) for begin in range(0, max(n_rows, 1), together)]
-
-
-def part(path, part: tuple[int, int, int]) -> Iterator[pl.DataFrame]:
-    """Yield the frames of one of `parts`."""
-    begin, rows, of_frame = part
-    try:
-        with STDERR.away():
-            decoded = pl.scan_parquet(path, glob=False).slice(begin, rows).collect()
-    except FAULTS as problem:
-        raise _broken(path, problem) from None
-    yield from decoded.iter_slices(of_frame) if decoded.height else [decoded]
+    for begin in range(0, max(n_rows, 1), together):
+        try:
+            with STDERR.away():
+                decoded = pl.scan_parquet(path, glob=False).slice(begin, together).collect()
+        except FAULTS as problem:
+            raise _broken(path, problem) from None
+        yield from decoded.iter_slices(of_frame) if decoded.height else [decoded]
 
 
 def read(path) -> pl.DataFrame:
