@@ -145,11 +145,9 @@ def tokens(text: Text, begin: int, end: int) -> Tokens:
     kinds[where], values[where] = NUMBER, np.inf
     signs = np.flatnonzero(kinds == SIGN)
     values[signs] = np.where(text.codes[starts[signs]] == ord("-"), -1.0, 1.0)
-    relations, known = np.flatnonzero(kinds == RELATION), np.zeros(len(starts), bool)
-    for word, value in RELATIONS.items():
-        same = relations[text.equals(starts[relations], lengths[relations], word)]
-        values[same], known[same] = value, True
-    if (bad := (kinds == RELATION) & ~known).any():
+    relations = np.flatnonzero(kinds == RELATION)
+    values[relations] = [RELATIONS.get(word, np.nan) for word in text.texts(starts[relations], lengths[relations])]
+    if (bad := np.isnan(values)).any():
         at = int(bad.argmax())
         raise text.error(starts[at], "expected <=, >= or =", text.word(starts[at], int(lengths[at])))
     return Tokens(starts, lengths, kinds, values)

@@ -37,12 +37,7 @@ class _Reader:
 
     def model(self) -> Model:
         kinds, blocks = self._rows()
-        starts, lengths, whole, entries = self._columns()
-        columns = Names(self.text)
-        places = columns.add(starts, lengths)
-        if (split := places != np.arange(len(places))).any():
-            at = int(split.argmax())
-            raise self._error(starts[at], lengths[at], "expected all entries of a column together, once")
+        columns, whole, entries = self._columns()
         cost, matrix = self._matrix(len(columns), *entries)
         offset, lower, upper = self._sides(kinds)
         low, up, whole = self._bounds(columns, whole)
@@ -94,29 +89,28 @@ class _Reader:
         return kinds[of_model], tuple(blocks)
 
     # column row number [row number], with cards   x 'MARKER' 'INTORG' … x 'MARKER' 'INTEND'   between.
-    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, Entries]:
-        """(starts, lengths, integrality) of each column, and its entries: (columns, rows, values, places)."""
-        text = self.text
+    def _columns(self) -> tuple[Names, np.ndarray, Entries]:
+        """(names, integrality) of the columns, and their entries: (columns, rows, values, places)."""
+        text, columns = self.text, Names(self.text)
         marks, states = self._take_markers()
-        heads, entries, last, count = [], [], None, 0
+        whole, entries, last = np.zeros(0, np.uint8), [], -1
         for _, (starts, lengths), row, number, row_2, number_2 in self._cards("COLUMNS"):
             flags = states[np.searchsorted(marks, starts)]
-            before, size, flag = last or (starts[0], -1, flags[0])
-            before, size = np.concatenate([[before], starts[:-1]]), np.concatenate([[size], lengths[:-1]])
-            new = (size != lengths) | (np.concatenate([[flag], flags[:-1]]) != flags)
-            new |= ~text.same(starts, before, np.where(new, 0, lengths))
-            heads.append((starts[new], lengths[new], flags[new]))
-            places = count + np.cumsum(new) - 1
-            last, count = (starts[-1], lengths[-1], flags[-1]), int(places[-1]) + 1
+            places = columns.add(starts, lengths)
+            steps = np.diff(places, prepend=last)
+            whole, last = np.concatenate([whole, flags[steps > 0]]), places[-1]
+            if (split := (steps < 0) | (whole[places] != flags)).any():
+                at = int(split.argmax())
+                raise self._error(starts[at], lengths[at], "expected all entries of a column together, once")
             twice = np.ones(len(starts), np.int64) if row_2 is None else 1 + (row_2[1] > 0)
             row, number = interleaved(twice, row, row_2), interleaved(twice, number, number_2)
             entries.append(
                 (np.repeat(places, twice).astype(np.int32), self._find_rows(row), text.numbers(*number), row[0])
             )
-        if not heads:
+        if not entries:
             none = np.zeros(0, np.int64)
-            return none, none, none.astype(np.uint8), (none, none, np.zeros(0), none)
-        return *map(np.concatenate, zip(*heads)), tuple(map(np.concatenate, zip(*entries)))
+            return columns, whole, (none, none, np.zeros(0), none)
+        return columns, whole, tuple(map(np.concatenate, zip(*entries)))
 
     def _take_markers(self) -> tuple[np.ndarray, np.ndarray]:
         """(places of the marker cards, whether the columns before, between and behind them are whole);
@@ -193,13 +187,10 @@ class _Reader:
 
     def _vector(self, section: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(rows, values, places) of RHS or RANGES: one set, each row once."""
-        text, found, first = self.text, [], None
+        text, found, sets = self.text, [], Names(self.text)
         for _, label, row, number, row_2, number_2 in self._cards(section):
             label = label or (row[0], np.zeros(len(row[0]), np.int64))
-            first = first or (label[0][0], label[1][0])
-            other = label[1] != first[1]
-            other |= ~text.same(label[0], np.full(len(other), first[0]), np.where(other, 0, label[1]))
-            if other.any():
+            if (other := sets.add(*label) > 0).any():
                 raise self._error(label[0][other.argmax()], label[1][other.argmax()], f"expected one set in {section}")
             twice = np.ones(len(row[0]), np.int64) if row_2 is None else 1 + (row_2[1] > 0)
             row, number = interleaved(twice, row, row_2), interleaved(twice, number, number_2)
@@ -222,7 +213,8 @@ class _Reader:
         said, has = np.zeros(n, bool), {side: np.zeros(n, np.int8) for side in ("lower", "upper")}
         negative = []
         for kind, label, column, number, _, _ in self._cards("BOUNDS"):
-            codes = [text.equals(*kind, word.encode()) for word in KINDS]
+            words = np.array([word.upper() for word in text.texts(*kind)])
+            codes = [words == word.encode() for word in KINDS]
             if (bad := ~np.any(codes, axis=0)).any():
                 at = int(bad.argmax())
                 raise self._error(kind[0][at], kind[1][at], f"expected a kind of bound ({', '.join(KINDS)})")
