@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.text import count_of, in_notebook, one_line, show_figure, show_number, some
+from odtc.base.text import aligned, count_of, in_notebook, one_line, show_figure, show_number, some
 from odtc.base.wording import option
 from odtc.data.codebook import codebook_of
 from odtc.data.dataset import NUMERIC, Codebook, Dataset, Feature
@@ -22,6 +22,7 @@ from odtc.data.task import TASKS
 from odtc.data.tasks import regression
 from odtc.errors import NotClassesError, OdtcError
 
+WIDEST = 10**6  # letters of a name: each of them is shown
 WIDTH = 44  # letters of a column's values; twice as many with texts of a codebook
 
 
@@ -93,15 +94,7 @@ class Inspection:
             )
             for column in self.columns
         ]
-        lines = [tuple(map(one_line, line)) for line in lines]
-        widths = [max(len(line[at]) for line in lines) for at in range(len(head) - 1)]
-        rows = [
-            "  ".join(
-                cell.ljust(width) if at < 2 else cell.rjust(width) for at, (cell, width) in enumerate(zip(line, widths))
-            )
-            + f"  {line[-1]}"
-            for line in lines
-        ]
+        table = aligned("\n".join("\t".join(map(one_line, line)) for line in lines), "llrrr", WIDEST)
         said = f"{self.name}: {count_of(self.n_rows, 'row')}"
         if self.n_rows_incomplete:
             said += f", {self.n_rows_incomplete:,} of them with missing cells"
@@ -113,8 +106,7 @@ class Inspection:
             count = count_of(self.n_candidate_splits, "different split")
             splits = f"{option('encoding', self.encoding)}{takes}: {count} of all columns"
         return "\n".join(
-            [one_line(said), "", *(row.rstrip() for row in rows), ""]
-            + list(map(one_line, [splits, *(f"note: {n.text}" for n in self.notes)]))
+            [one_line(said), "", table, ""] + list(map(one_line, [splits, *(f"note: {n.text}" for n in self.notes)]))
         )
 
 

@@ -14,6 +14,7 @@ from odtc.errors import DataError
 
 UTF_8, UTF_16 = "utf-8-sig", "utf-16"  # both without their mark
 GZIP = b"\x1f\x8b"
+WHOLE = 1 << 20  # bytes of the pieces of a text that is read whole
 WINDOWS = "cp1252"  # the most frequent encoding without a mark that is not UTF-8; Latin-1 is nearly a part of it
 
 CYRILLIC = re.compile(rb"[\xc0-\xff]{3,}")  # letters of words in cp1251, which few words of Latin-1 have in a row
@@ -27,9 +28,9 @@ SAID = {
 }
 
 
-def text_pieces(path, size: int, text_encoding: str | None = None) -> Iterator[bytes]:
+def text_pieces(path, size: int, text_encoding: str | None = None, has_option: bool = True) -> Iterator[bytes]:
     """Yield the text of a file, plain or packed by gzip, as UTF-8 in pieces of about `size` bytes of whole characters,
-    without a byte order mark.
+    without a byte order mark; `has_option` as of `read_text`.
 
     Raises
     ------
@@ -58,7 +59,7 @@ def text_pieces(path, size: int, text_encoding: str | None = None) -> Iterator[b
                     # The input of the decoder: the pending bytes and this piece, except for a mark that it left out.
                     place = done + len(data) - len(problem.object) + problem.start
                     line = _lines_before(path, packed, place) + 1
-                    raise not_text(path, encoding, problem, line, place) from None
+                    raise not_text(path, encoding, problem, line, place, has_option) from None
             done += len(data)
             if packed:
                 _expect_unpacked(path, packed, done)
@@ -98,24 +99,7 @@ def read_text(path, text_encoding: str | None = None, has_option: bool = True) -
     OSError
         If the file cannot be read.
     """
-    path = Path(path)
-    data = path.read_bytes()
-    if is_packed(path):
-        from odtc.base.compression import TooLargeError, gunzip
-
-        try:
-            data = gunzip(data)
-        except TooLargeError as problem:
-            raise DataError(f"expected packed data in {str(path)!r}, but {problem}") from None
-        except (EOFError, zlib.error) as problem:
-            raise DataError(f"expected whole gzip data in {str(path)!r}, got broken data ({problem})") from None
-    encoding = open_encoding(data, text_encoding)
-    try:
-        text = data.decode(encoding).removeprefix("\ufeff")
-    except UnicodeDecodeError as problem:
-        # utf-8-sig counts its places from behind the mark.
-        line = problem.object.count(b"\n", 0, problem.start) + 1
-        raise not_text(path, encoding, problem, line, problem.start, has_option) from None
+    text = b"".join(text_pieces(path, WHOLE, text_encoding, has_option)).decode()
     if not text.strip():
         raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file; is it the right one?")
     return text
