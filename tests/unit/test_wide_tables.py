@@ -79,6 +79,8 @@ def test_many_columns_at_a_time_are_read_as_one_by_one(ending, tmp_path):
 def test_frames_of_few_rows_are_joined(monkeypatch):
     frames = [pl.DataFrame({"a": [at], "b": [at]}) for at in range(7)]
     monkeypatch.setattr(data_files, "LEAST_ROWS", 3)
+    assert [frame.height for frame in data_files.in_time_of(iter(frames), "t")] == [1] * 7
+    monkeypatch.setattr(data_files, "WIDE", 2)
     joined = list(data_files.in_time_of(iter(frames), "t"))
     assert [frame.height for frame in joined] == [3, 3, 1]
     assert pl.concat(joined).equals(pl.concat(frames))

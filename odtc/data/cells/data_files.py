@@ -31,7 +31,8 @@ Layout = Mapping[str, Any]  # options of odtc.data.reading_spec.LAYOUT
 AGAIN = "\0"  # behind the name of a column that another one has, too, and before its number
 INSTANCE_WEIGHT = "instance_weight"  # the column of the weights that an ARFF file has
 BATCH = 1 << 23  # bytes of text that are read at once: 8 MB are processed while they are in the cache
-LEAST_ROWS = 1 << 11  # of a frame, unless the file has fewer or as many as these take more than
+WIDE = 1 << 8  # columns from which on a column takes longer for itself than for its cells in a frame of few rows
+LEAST_ROWS = 1 << 11  # of a frame of WIDE columns, unless the file has fewer or as many as these take more than
 MOST_CELLS = 1 << 25  # cells, of some 16 bytes
 LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
 # Options that often differ in another file with the same columns.
@@ -174,17 +175,16 @@ def _layouts(path: str | Path, reader, layout: Layout) -> Iterator[Layout]:
 
 
 def in_time_of(frames: Iterator[pl.DataFrame], place: str) -> Iterator[pl.DataFrame]:
-    """Return the frames of a file, those of few rows joined, and check the time limit between them: claims about a tree
-    are about all rows, so without them there is no tree."""
+    """Return the frames of a file, those of few rows and WIDE columns joined, and check the time limit between them:
+    claims about a tree are about all rows, so without them there is no tree."""
     rows, some = 0, []
     for frame in frames:
         if rows:
             expect_time(place, rows)
         rows += frame.height
-        # Each column of a frame takes its time, however few rows it has.
         some.append(frame)
         height = sum(one.height for one in some)
-        if height >= LEAST_ROWS or height * frame.width >= MOST_CELLS:
+        if frame.width < WIDE or height >= LEAST_ROWS or height * frame.width >= MOST_CELLS:
             yield pl.concat(some)
             some = []
     if some:

@@ -20,13 +20,13 @@ from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import MAX_EXACT
 from odtc.base.wording import option
 from odtc.data.cells import column_types, written_numbers
+from odtc.data.cells.data_files import WIDE
 from odtc.data.cells.missing_marks import Marks, without_marks
 from odtc.data.reading_spec import MISSING_CELLS, NUMERIC
 from odtc.data.table.coded_columns import CodedColumn, narrowed, occurring
 from odtc.errors import DataError, OdtcError, TimeLimitReached
 
 PATIENCE = 5.0  # seconds for reading also after a limit, because without it there is no tree
-WIDE = 2**8  # columns from which on a table of few rows is read many columns at a time
 MOST_WORDS = 2**16 - 2  # with the code 0 of a missing cell, as many as two bytes number
 
 
