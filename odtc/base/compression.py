@@ -2,11 +2,13 @@
 no further than a file of their kind can be."""
 
 import base64
+import gzip
+import io
 import zlib
 
 from odtc.base.memory import require_memory
 
-PIECE = 1 << 20  # bytes packed that are unpacked at once
+PIECE = 1 << 20  # bytes that are unpacked at once
 SMALL = 1 << 26  # bytes that any packed file may hold
 RATIO = 250  # times its size that a larger one may hold: aligned model files pack to about a fiftieth
 
@@ -41,24 +43,16 @@ def gunzip(data: bytes) -> bytes:
         If they hold more than `SMALL` bytes and more than `RATIO` times their own size, which no model, solution or
         data file does; what follows is not unpacked.
     """
-    most, parts, size, view = most_unpacked(len(data)), [], 0, memoryview(data)
-    while len(view):
-        member = zlib.decompressobj(wbits=31)
-        while not member.eof:
-            if not len(view) and not member.unconsumed_tail:
-                raise EOFError("the file ends before its end-of-stream mark")
-            given: bytes | memoryview = member.unconsumed_tail
-            if not given:
-                given, view = view[:PIECE], view[PIECE:]
-            part = member.decompress(given, most + 1 - size)
-            parts.append(part)
-            size += len(part)
-            if size > most:
-                raise TooLargeError.of(len(data))
-        rest = member.unused_data
-        if rest:  # the next member, and zeros that some programs pad with
-            view = memoryview(rest + bytes(view))
-            view = view[len(rest) - len(rest.lstrip(b"\0")) :] if rest[:1] == b"\0" else view
+    most, parts, size = most_unpacked(len(data)), [], 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            while part := stream.read(PIECE):
+                parts.append(part)
+                size += len(part)
+                if size > most:
+                    raise TooLargeError.of(len(data))
+    except gzip.BadGzipFile as problem:
+        raise zlib.error(str(problem)) from None
     return b"".join(parts)
 
 
