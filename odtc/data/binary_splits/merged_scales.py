@@ -149,13 +149,18 @@ def _merged_nested(asked, lines: list[Scale], splits_of: tuple, of: Sequence[Has
             found.sums[splits] = total - of_rank.cumsum(dtype=np.uint64)[at]
             found.flipped[splits] = table[code[0]] > at
 
-    pairs: dict[tuple[int, int], _TwoScales] = {}
+    pairs: dict[tuple[int, int], _TwoScales | None] = {}
 
     def alike(j: int, k: int) -> bool:
-        both = int(scales[j]), int(scales[k])
-        if both not in pairs:
-            pairs[both] = _TwoScales(lines[both[0]], lines[both[1]])
-        return pairs[both].alike(int(place[j]), int(place[k]), bool(found.flipped[j] != found.flipped[k]))
+        both, opposite = (int(scales[j]), int(scales[k])), bool(found.flipped[j] != found.flipped[k])
+        one, other = lines[both[0]], lines[both[1]]
+        if both not in pairs:  # most scales of wide tables are compared once
+            pairs[both] = None
+            right, same = (line.table[line.code] > place[at] for line, at in ((one, j), (other, k)))
+            return np.array_equal(right, same ^ opposite)
+        if (known := pairs[both]) is None:
+            known = pairs[both] = _TwoScales(one, other)
+        return known.alike(int(place[j]), int(place[k]), opposite)
 
     return merged_equals(asked, found, alike, of)
 
