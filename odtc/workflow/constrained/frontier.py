@@ -103,8 +103,8 @@ def varied(text: str) -> list[str]:
         )
     if last > first and step > last - first:
         raise ChoiceError(
-            f"expected FIRST:LAST:STEP with STEP at most {last - first}, the distance from FIRST to LAST, got {step} in "
-            f"{text!r}; for N values, STEP is that distance divided by N - 1"
+            f"expected FIRST:LAST:STEP with STEP at most {last - first}, the distance from FIRST to LAST, got {step} "
+            f"in {text!r}; for N values, STEP is that distance divided by N - 1"
         )
     count = int((last - first) / step) + 1
     if count > MOST_POINTS:
