@@ -8,11 +8,10 @@ group-by, and from `odtc.read` and the encoding auto:bins=8, to the distinct row
 binary data (rows, columns, depth), as MPS and MPS.gz, beside HiGHS and OR-tools, if it is there, given the same arrays,
 and one raw write of the bytes. Imports are not counted as seconds, but as memory.
 
-PuLP, Pyomo and linopy stand in an environment of their own, and each is asked by itself, as is a Dask cluster:
+PuLP, Pyomo and linopy stand in an environment of their own, and each is asked by itself:
 
     python -m venv PEERS && PEERS/bin/pip install polars scipy highspy jinja2 joblib typer linopy pulp pyomo
     PYTHONPATH=. PEERS/bin/python -m benchmarks.scale --one write_linopy FILE.lp 5000,40,4
-    python -m benchmarks.scale --one workers_rows FILE.csv
 """
 
 import argparse
@@ -21,11 +20,9 @@ import hashlib
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -83,36 +80,6 @@ def told(encoded) -> str:
     for part in (encoded.y, encoded.copies, encoded.weight, encoded.row_of, np.packbits(encoded.X[:PART], axis=1)):
         cells.update(np.ascontiguousarray(part))
     return f"{encoded.n_rows:,} rows, digest {cells.hexdigest()[:8]}"
-
-
-def workers_rows(path: str, kills: str = "0") -> str:
-    """The same, with the file read by two Dask workers, of which some are killed while they read; their CPU seconds and
-    the scheduler's are counted, from the start of the cluster on, and their peaks of memory told."""
-    from odtc.base.cluster import connected
-    from odtc.data.encoding import encode
-    from odtc.data.reading import read
-
-    began = time.process_time()
-    with connected("local", 2) as cluster, cluster.client() as client:
-        if kills != "0":
-            threading.Thread(target=kill_workers, args=(cluster, int(kills)), daemon=True).start()
-        encoded = encode(read(path), "auto:bins=8")
-        took, of = time.process_time() - began, client.run(used)
-    peaks = " and ".join(f"{peak:,.0f}" for _, peak in of.values())
-    return f"{took + sum(cpu for cpu, _ in of.values())} {told(encoded)}; workers {peaks} MiB"
-
-
-def used() -> tuple[float, float]:
-    """CPU seconds and peak MiB of this process."""
-    of = resource.getrusage(resource.RUSAGE_SELF)
-    return of.ru_utime + of.ru_stime, of.ru_maxrss / 1024
-
-
-def kill_workers(cluster, kills: int) -> None:
-    with cluster.client() as client:
-        for _ in range(kills):
-            time.sleep(4)
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 
 
 def model_of(size: str):
