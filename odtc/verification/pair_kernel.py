@@ -58,7 +58,7 @@ class Tables:
     noted_rank : int64 (2, columns, cuts), the greatest rank left of these
     noted : int64 (2, columns, cuts, 2, columns), their bounds
     noted_at : int64 (cuts,), where the cuts of the state before are in the first column
-    room, peak : int64 (labels, 2), (most units of a column, 2), both only for a while
+    room, peak : int64 (labels, 2), (2, most units of a column), both only for a while
     """
 
     gain: np.ndarray
@@ -159,7 +159,7 @@ class Tables:
             noted=zeros(2, F, noted, 2, F),
             noted_at=zeros(noted),
             room=zeros(n_labels, 2),
-            peak=zeros(int(units.max(initial=0)), 2),
+            peak=zeros(2, int(units.max(initial=0))),
         )
         return tables, row
 
@@ -466,14 +466,18 @@ def stumps(g, ends, part, whole, upto, of_unit, flag, own, W, price, room, peak)
     (int, int)
     """
     first, behind = np.uint64(ends[g, 0]), np.uint64(ends[g, 1])
-    if (
-        len(room) == 1
-    ):  # min(positive gains, negative gains), and with a split the part of one and the rest of the other
-        p_most = p_least = q_most = q_least = p = q = np.int64(0)
-        for u in range(first, behind):
-            p += part[u]
-            q = upto[u] - p
-            p_most, p_least, q_most, q_least = max(p_most, p), min(p_least, p), max(q_most, q), min(q_least, q)
+    if len(room) == 1:
+        # min(positive gains, negative gains), and with a split the part of one and the rest of the other
+        mine, every, prefix = part[first:behind], upto[first:behind], peak[0]
+        p = q = p_most = p_least = q_most = q_least = np.int64(0)
+        for i in range(len(mine)):
+            p += mine[i]
+            prefix[i] = p
+        for i in range(len(mine)):  # without the sum, a processor compares several units at once
+            one, two = prefix[i], every[i] - prefix[i]
+            p_most, p_least, q_most, q_least = max(p_most, one), min(p_least, one), max(q_most, two), min(q_least, two)
+        if len(mine):
+            q = every[-1] - p
         up, down = (own + p) >> 1, (own - p) >> 1
         above, below = (W - own + q) >> 1, (W - own - q) >> 1
         return (
@@ -495,7 +499,7 @@ def most_saved(first, behind, part, whole, of_unit, flag, room, peak):
         a, b = room[k, 0] + part[u], room[k, 1] + (whole[u] - part[u])
         room[k, 0], room[k, 1] = a, b
         here, there = max(here, a), max(there, b)
-        peak[u - first, 0], peak[u - first, 1] = here, there
+        peak[0, u - first], peak[1, u - first] = here, there
     room[:] = 0
     best = other = down = other_down = np.int64(0)
     u = behind
@@ -507,5 +511,5 @@ def most_saved(first, behind, part, whole, of_unit, flag, room, peak):
         down, other_down = max(down, a), max(other_down, b)
         if flag[u - np.uint64(1)] & LAST:
             before = u - first - np.uint64(1)
-            best, other = max(best, peak[before, 0] + down), max(other, peak[before, 1] + other_down)
+            best, other = max(best, peak[0, before] + down), max(other, peak[1, before] + other_down)
     return here, there, best, other
