@@ -67,27 +67,22 @@ PEER_FILE = re.compile(r"(.+)_d(\d+)\.(?:lp|mps)(?:\.gz)?$", re.IGNORECASE)
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
-# Facts of a cell whose model is not built.
-UNMEASURED = {
-    "columns": None,
-    "rows": None,
-    "nonzeros": None,
-    "build_seconds": None,
-    "lp_bound": None,
-    "lp_termination": None,
-    "lp_seconds": None,
-    "termination": "refused",
-    "objective": None,
-    "bound": None,
-    "gap": None,
-    "nodes": None,
-    "seconds": None,
-    "cpu_seconds": None,
-    "verified": None,
-    "start": None,
-    "message": "",
-}
 MAYBE, COUNT = (NUMBER, None), (WHOLE, None)
+# The figures of a cell, in the order of a line, and their shapes; a cell whose model is not built has none of them.
+MEASURED = {
+    **dict.fromkeys(("columns", "rows", "nonzeros"), COUNT),
+    **dict.fromkeys(("build_seconds", "lp_bound"), MAYBE),
+    "lp_termination": (TEXT, None),
+    "lp_seconds?": MAYBE,
+    "termination": TEXT,
+    **dict.fromkeys(("objective", "bound", "gap"), MAYBE),
+    "nodes": COUNT,
+    **dict.fromkeys(("seconds", "cpu_seconds"), MAYBE),
+    "verified": (True, False, None),
+    "start?": (TEXT, None),
+    "message": TEXT,
+}
+UNMEASURED = {name.removesuffix("?"): None for name in MEASURED} | {"termination": "refused", "message": ""}
 SHAPE = {
     "schema": SCHEMA,
     "key": {
@@ -107,14 +102,11 @@ SHAPE = {
         "odtc": TEXT,
         "constraints?": [TEXT],
     },
-    **dict.fromkeys(("data", "formulation", "termination", "message"), TEXT),
+    **dict.fromkeys(("data", "formulation"), TEXT),
     "depth": WHOLE,
     "peer": FLAG,
     "n_rows": WHOLE,
-    **dict.fromkeys(("columns", "rows", "nonzeros", "nodes"), COUNT),
-    **dict.fromkeys(("build_seconds", "lp_bound", "objective", "bound", "gap", "seconds", "cpu_seconds"), MAYBE),
-    "lp_termination": (TEXT, None),
-    "verified": (True, False, None),
+    **MEASURED,
     "seal?": TEXT,
 }
 
@@ -513,17 +505,10 @@ def _solved(cell, model, settings: Settings, start):
 
 
 def _outcome(solution: Solution, cpu: float | None) -> dict:
-    return {
-        "termination": str(solution.termination),
-        "objective": solution.objective,
-        "bound": solution.bound,
-        "gap": solution.gap,
-        "nodes": solution.nodes,
-        "seconds": round(solution.seconds, 3),
-        "cpu_seconds": None if cpu is None else round(cpu, 3),
-        "start": solution.start,
-        "message": solution.message,
-    }
+    facts = {name: getattr(solution, name) for name in ("objective", "bound", "gap", "nodes", "start", "message")}
+    cpu = None if cpu is None else round(cpu, 3)
+    more = {"termination": str(solution.termination), "seconds": round(solution.seconds, 3), "cpu_seconds": cpu}
+    return facts | more
 
 
 def _relaxed(model, settings: Settings) -> dict:
