@@ -6,7 +6,7 @@ against it, the tree decoded and counted, and the bound searched again, as by `o
 
 import json
 import shlex
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,29 +38,13 @@ from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.near_optimal_set import NearOptimalSet, read_near_optimal_set
 from odtc.workflow.posing import default_params, held_out_rows, test_rows
-from odtc.workflow.provenance.searched_again import SearchedAgain
+from odtc.workflow.provenance.named_files import OF_A_STEM
 from odtc.workflow.provenance.tree_file import SolvedRun
-from odtc.workflow.provenance.without_model import open_record
+from odtc.workflow.provenance.without_model import OpenedFit, open_record
 from odtc.workflow.results.facts import kept_facts, score, score_of
 from odtc.workflow.results.fit import Fit
 from odtc.workflow.results.lines import robust_lines, smallest_text
-from odtc.workflow.run_record import of_manifest, read_solving
-from odtc.workflow.specification import RunSpec, SolvingSpec
 
-ENDINGS = (
-    ".tree.json",
-    NEAR,
-    SUFFIX,
-    ".run.json",
-    ".start.sol",
-    ".sol",
-    ".log",
-    ".mps",
-    ".lp",
-    ".mps.gz",
-    ".lp.gz",
-    ".html",
-)
 LONGEST = 200  # characters of a parameter that a command on a page shows
 LARGEST_CERTIFICATE = 2**20  # bytes of a certificate that a page contains; most have some thousands
 WIDTH, HEIGHT, MARGIN = 640, 240, 64  # of the plot of bound and incumbent, in pixels
@@ -68,31 +52,27 @@ WIDTH, HEIGHT, MARGIN = 640, 240, 64  # of the plot of bound and incumbent, in p
 
 @value_class
 class Run:
-    """A run as far as it is known: its tree always; the rest if the manifest and the solution are there."""
+    """A run as far as it is known: its tree always; the rest if its record, or the manifest and the solution, are
+    there."""
 
     name: str
     tree: Tree
-    fit: Fit | None = None
-    manifest: dict = field(default_factory=dict)
-    solving: SolvingSpec = SolvingSpec()
-    start: str = "cart"
-    note: str = ""  # why the data file was not read, if it was not
-    data_path: str = ""  # from the current folder
-    again: RunSpec | None = None  # of a run without a model
-    repeats: bool = True  # whether `again` makes the same tree
+    opened: OpenedFit = OpenedFit()
     said: board.Claim | None = None  # the known claim of the proof of a tree without a fit
     assured: AssuredRecord | None = None  # the claims about new rows, if the run had a confidence
     certificate: str = ""  # the name of the certificate next to the run, if there is one
     proof: dict | None = None  # the certificate itself, if it can be read and a page can contain it
     near: NearOptimalSet | None = None  # the near-optimal trees, if they were counted (STEM.near-optimal.json)
-    searched: SearchedAgain | None = None  # figures that a search of some seconds derives again, if one was requested
 
     @property
-    def selected(self) -> bool:
-        """Return whether it was trained on some of the rows of its data file."""
-        if self.fit is not None and self.fit.model is None:
-            return self.fit.selection is not None
-        return "selection" in self.manifest.get("data", {})
+    def fit(self) -> Fit | None:
+        """The run, computed again."""
+        return self.opened.fit
+
+    @property
+    def note(self) -> str:
+        """Why its data was not read, or why nothing but its tree is known; "" if neither is so."""
+        return self.opened.note
 
     @property
     def facts(self) -> dict:
@@ -101,7 +81,8 @@ class Run:
     @property
     def derived(self) -> list[str]:
         """The keys of its figures that a search has recomputed."""
-        return [] if self.fit is None or self.searched is None else self.searched.derived(self.fit)
+        again = self.opened.again
+        return [] if self.fit is None or again is None else again.derived(self.fit)
 
     @property
     def claim(self) -> board.Claim | None:
@@ -140,16 +121,13 @@ def _proof(path: Path) -> dict | None:
 
 def _open(given, data, seconds: float | None) -> Run:
     text = str(given)
-    stem = next((text[: -len(ending)] for ending in ENDINGS if text.endswith(ending)), text)
+    stem = next((text[: -len(ending)] for ending in OF_A_STEM if text.endswith(ending)), text)
     if Path(stem + ".sol").exists() and Path(stem + SUFFIX).exists():
         run, tree_path = SolvedRun.open(stem + ".sol", (stem + SUFFIX,), data, seconds), Path(stem + ".tree.json")
         fit = run.with_tree(tree_path)[0] if tree_path.is_file() else run.fit(simplify=True)
-        path = run.manifest.facts["data"].get("path")
-        path = str(data or (Path(stem + SUFFIX).parent / path if path else ""))
-        told = read_solving(stem)
-        return Run(Path(stem).name, fit.tree, fit, run.manifest.facts, *told, run.note, path, searched=run.again)
+        return Run(Path(stem).name, fit.tree, run.opened(fit))
     path = next(
-        (path for path in (Path(text), Path(stem + ".tree.json")) if path.is_file() and path.suffix == ".json"), None
+        (path for path in (Path(stem + ".tree.json"), Path(text)) if path.is_file() and path.suffix == ".json"), None
     )
     if path is None:
         raise TreeError(
@@ -157,17 +135,7 @@ def _open(given, data, seconds: float | None) -> Run:
             "stem that you gave to `odtc fit -o`"
         )
     tree, opened = read_tree(path), open_record(stem, path, data, seconds)
-    found = opened.fit
-    return Run(
-        Path(stem).name,
-        tree if found is None else found.tree,
-        found,
-        note=opened.note,
-        data_path=opened.data_path,
-        again=None if found is None else opened.spec,
-        repeats=opened.repeats,
-        searched=opened.again,
-    )
+    return Run(Path(stem).name, tree if opened.fit is None else opened.fit.tree, opened)
 
 
 def render_page(run: Run, test: str | Path | None = None, templates=None, groups: tuple[str, ...] = ()) -> str:
@@ -177,14 +145,14 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
     phases.begin("drawing the page")
     tree = run.tree
     rows = (
-        "all rows" if "all_rows" in run.facts else "selected rows" if run.selected else "training"
+        "all rows" if "all_rows" in run.facts else "selected rows" if run.opened.selected else "training"
     )  # those in the leaves
     task, own = TASKS.get(tree.task), tree
     tree = tree.with_answers()[0].shown
     labelled = _test_rows(run, test) if test is not None else rows_set_aside(run)
     scores = _scores(tree, rows, labelled, test) if task.CLASSES else []
     found = tree.places()
-    training = run.fit.dataset if run.fit and not run.selected else None
+    training = run.fit.dataset if run.fit and not run.opened.selected else None
     satisfied = kept_facts(run.fit.problem, run.fit.decoded.heap, own, labelled) if run.fit else []
     assured = run.assured
     if assured is not None and run.fit:
@@ -464,23 +432,12 @@ def commands(run: Run) -> list[str]:
     """Return the commands that make the run again, from the current folder."""
     if not run.fit:
         return []
-    if run.again is not None:
-        cost = run.again.model.cost
-        params, text = _chosen_params(run.fit.problem), None if cost is None else cost_text(cost, run.tree.classes)
-        again = run.again.with_model(params=params, cost=text)
-        checks, data = [], run.data_path
-    else:
-        again, checks = run_again(run), [shlex.join(["odtc", "verify", f"{run.name}.sol"])]
-        data = run.data_path or run.manifest["data"]["name"]
-    fit = [shlex.join(again.command(data, run.name))] if run.repeats else []
+    spec, cost = run.opened.spec, run.opened.spec.model.cost
+    cost = cost_text(cost, run.tree.classes) if isinstance(cost, list) else cost
+    again = spec.with_model(params=_chosen_params(run.fit.problem), cost=cost)
+    fit = [shlex.join(again.command(run.opened.data_path, run.name))] if run.opened.repeats else []
+    checks = [shlex.join(["odtc", "verify", f"{run.name}.sol"])] if run.fit.model is not None else []
     return [*fit, *checks, shlex.join(["odtc", "report", run.name])]
-
-
-def run_again(run: Run) -> RunSpec:
-    """Return the specification of `odtc fit` that makes the run again: the model from the manifest, the options of the
-    solution from the record of the run (STEM.run.json)."""
-    again = of_manifest(run.manifest, run.fit.problem, run.start, run.solving)
-    return again.with_model(params=_chosen_params(run.fit.problem))
 
 
 def _chosen_params(problem) -> dict:

@@ -342,3 +342,15 @@ def test_the_path_has_the_cells_the_answers_and_the_rows_left():
     assert path.prediction == "<i>yes</i>" and path.leaf.rows == (2, 0)
     with pytest.raises(DataError):
         explain(HOSTILE, np.array([np.nan, 0.0]))
+
+
+def test_each_file_of_a_run_stands_for_its_run(tmp_path):
+    words = ("fit", MONKS / "monks-1.csv", "--depth", "1", "--within", "1", "-o", "m")
+    assert odtc(*words, folder=tmp_path).code == 0
+    assert odtc("report", "m", folder=tmp_path).code == 0
+    page = (tmp_path / "m.html").read_bytes()
+    files = sorted(path.name for path in tmp_path.glob("*.json"))
+    assert files == ["m.near-optimal.json", "m.run.json", "m.tree.json"]
+    for name in files:
+        said = odtc("report", name, folder=tmp_path)
+        assert said.code == 0 and (tmp_path / "m.html").read_bytes() == page, (name, said.err)

@@ -55,7 +55,8 @@ def report(
     """Write a web page about a run: tree, proof, test figures and groups."""
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.base.commit import settle
-    from odtc.evaluation.html_report import ENDINGS, open_run, render_page
+    from odtc.evaluation.html_report import open_run, render_page
+    from odtc.workflow.provenance.named_files import OF_A_STEM
     from odtc.workflow.provenance.searched_again import claimed_facts
 
     settle(o or run)
@@ -66,14 +67,14 @@ def report(
     require_writable(
         path,
         test,
-        opened.data_path or None,
+        opened.opened.data_path or None,
         run,
-        *(Path(run).with_name(opened.name + ending) for ending in ENDINGS if ending != ".html"),
+        *(Path(run).with_name(opened.name + ending) for ending in OF_A_STEM if not ending.endswith(".html")),
     )
     with console.at_work("report", as_json):
         page = render_page(opened, test, templates, tuple(group))
     write_text(path, page)
-    words = {} if opened.searched is None else {"claimed": claimed_facts(opened.facts, opened.derived)}
+    words = {} if opened.opened.again is None else {"claimed": claimed_facts(opened.facts, opened.derived)}
     facts = opened.facts | words | {"tree": opened.name, "files": [str(path)]}
     console.print_json(facts) if as_json else print(f"{path}  {path.stat().st_size:,} bytes; open it in a browser")
 

@@ -27,6 +27,7 @@ MODELS = ".mps", ".lp", ".mps.gz", ".lp.gz"
 OF_RUN = {"manifest": ".odt.json", "run": ".run.json", "columns": ".columns.json", "tune": ".tune.json"}
 ENDINGS = (*OF_RUN.values(), ".drift.html", ".html", ".log", *MODELS)
 RANKED = {"pool": ".pool.json", "near-optimal": ".near-optimal.json"}
+OF_A_STEM = (TREE, *RANKED.values(), *ENDINGS, ".start.sol", SOLUTION)  # files of which a name gives the stem
 UNREAD = ".svg", ".png", ".pdf", ".xlsx", ".py", ".c", ".java", ".js", ".r", ".sql", ".pmml", ".onnx", ".pkl", ".tex"
 
 

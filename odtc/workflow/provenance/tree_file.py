@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from odtc.base.atomic_write import stem_of
 from odtc.base.text import some
 from odtc.base.value_class import value_class
 from odtc.base.wording import command, option
@@ -34,9 +35,9 @@ from odtc.workflow.manifest import SUFFIX, Manifest
 from odtc.workflow.provenance.certified_splits import uncovered_splits
 from odtc.workflow.provenance.certifying import certified_rows
 from odtc.workflow.provenance.searched_again import SearchedAgain, least_prices, search_solved
-from odtc.workflow.provenance.without_model import open_record
+from odtc.workflow.provenance.without_model import OpenedFit, open_record
 from odtc.workflow.results.fit import Fit, Unsolved
-from odtc.workflow.run_record import settings_of
+from odtc.workflow.run_record import of_manifest, read_solving, settings_of
 
 # Statements of a certificate that are not about its rows, or that are compared separately.
 INTERVAL = 1e-9  # relative: more than the width of the interval that a certificate of logarithms proves
@@ -115,6 +116,7 @@ class SolvedRun:
     solution: Solution
     manifest: Manifest
     dataset: Dataset | None
+    data_path: str
     note: str
     seconds: float | None
 
@@ -128,7 +130,9 @@ class SolvedRun:
         if not solution.has_solution:
             raise no_solution(Unsolved(model.problem, model, solution), from_file=True)
         dataset, note = artifacts.original_data(manifest, data)
-        return cls(Path(path), model, solution, manifest, dataset, note, seconds)
+        facts = manifest.facts["data"]
+        named = manifest.path.parent / facts["path"] if facts.get("path") else facts["name"]
+        return cls(Path(path), model, solution, manifest, dataset, str(data or named), note, seconds)
 
     @cached_property
     def again(self) -> SearchedAgain:
@@ -139,6 +143,13 @@ class SolvedRun:
         """Return the run, computed again."""
         known = [*artifacts.known_trees(self.model, self.path, self.manifest), *self.again.trees]
         return finish(self.model, self.solution, dataset=self.dataset, known=known, simplify=simplify)
+
+    def opened(self, fit: Fit) -> OpenedFit:
+        """Return the run, whose figures were computed again (`fit`, `with_tree`)."""
+        solving, start = read_solving(stem_of(self.path))
+        spec = of_manifest(self.manifest.facts, fit.problem, start, solving)
+        selected = "selection" in self.manifest.facts["data"]
+        return OpenedFit(fit, spec, self.data_path, self.note, selected=selected, again=self.again)
 
     def with_tree(self, path: Path) -> tuple[Fit, Check]:
         """Return the run as the file of a tree shows that it was left, and the check of that file (`check_of_tree`)."""

@@ -57,14 +57,15 @@ FIT = {
 
 @value_class
 class OpenedFit:
-    """A run without a model, read back: its figures computed again, its specification, its data file; or, if there is
-    no `fit`, the reason in words."""
+    """A run read back: its figures computed again, its specification, its data file. `note` is the reason why the data
+    was not read, or why there is no `fit`."""
 
     fit: Fit | None = None
     spec: RunSpec = RunSpec()
-    data_path: str = ""
+    data_path: str = ""  # from the current folder
     note: str = ""
     repeats: bool = True  # whether `odtc fit` with this specification makes the tree again
+    selected: bool = False  # whether it was trained on some of the rows of its data file
     again: "SearchedAgain | None" = None  # figures that a search of some seconds derives again, if one was requested
 
 
@@ -148,7 +149,8 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
             labels = os.path.relpath(path.resolve().parent / spec.reading.labels)
             spec = replace(spec, reading=replace(spec.reading, labels=labels))
         done, again = _again(facts, spec, where, tree_path, seconds)
-        return OpenedFit(done, spec, os.path.relpath(where), repeats=told.get("repeats", True), again=again)
+        repeats, selected = told.get("repeats", True), done.selection is not None
+        return OpenedFit(done, spec, os.path.relpath(where), repeats=repeats, selected=selected, again=again)
     except (OdtcError, SchemaError, ValueError, KeyError, TypeError) as problem:
         return OpenedFit(note=f"{path.name} could not be read as the record of this run: {problem}")
 
