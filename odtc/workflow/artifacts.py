@@ -383,23 +383,16 @@ def original_data(manifest: "Manifest", data_path=None) -> tuple[Dataset | None,
     """
     from odtc.workflow.manifest import reselected
 
-    facts = manifest.facts["data"]
-    alone = "; its leaves count and predict only the selected rows, not all rows" if "selection" in facts else ""
+    facts, path = manifest.facts["data"], _data_path(manifest, data_path)
+    instead = "checked against the rows in the manifest"
+    if "selection" in facts:
+        instead += "; its leaves count and predict only the selected rows, not all rows"
     if facts.get("sha256") is None:
-        return None, f"the model was built from data in memory: checked against the rows in the manifest{alone}"
-    if data_path is None and not isinstance(facts.get("path"), str):
-        return (
-            None,
-            f"the manifest does not name a data file: checked against the rows in the manifest{alone} (--data names "
-            "it)",
-        )
-    path = Path(data_path) if data_path is not None else manifest.path.resolve().parent / facts["path"]
+        return None, f"the model was built from data in memory: {instead}"
+    if path is None:
+        return None, f"the manifest does not name a data file: {instead} (--data names it)"
     if data_path is None and not path.exists():
-        return (
-            None,
-            f"the data file {facts['path']!r} is not there: checked against the rows in the manifest{alone} (--data "
-            f"names it)",
-        )
+        return None, f"the data file {facts['path']!r} is not there: {instead} (--data names it)"
     if fingerprint(path) != facts["sha256"]:
         raise ManifestError(
             f"the data file {str(path)!r} is not the one the model was built from (its SHA-256 is not the manifest's); "
@@ -446,13 +439,11 @@ def selected_data(manifest: "Manifest", data_path=None) -> tuple[Dataset | None,
 def _change(manifest: "Manifest") -> str:
     """Return a sentence if the data file that a manifest names has changed, is missing, or cannot be compared;
     otherwise ""."""
-    facts, counted = manifest.facts["data"], "the counts use the rows in the manifest"
-    same = same_file(manifest)
+    path, same, counted = _data_path(manifest), same_file(manifest), "the counts use the rows in the manifest"
     if same:
         return ""
-    if facts.get("sha256") is None or not isinstance(facts.get("path"), str):
+    if manifest.facts["data"].get("sha256") is None or path is None:
         return f"the manifest names no data file that its rows could be held against: {counted}"
-    path = manifest.path.resolve().parent / facts["path"]
     if same is None:
         return f"the data file {str(path)!r} is not there or cannot be read: {counted} (--data names it)"
     return (
@@ -464,24 +455,26 @@ def _change(manifest: "Manifest") -> str:
 def same_file(manifest: "Manifest", data_path: str | Path | None = None) -> bool | None:
     """Return whether the data file that a manifest names, or another one in its place, is the one that the model was
     built from; None if it is not there, or if the manifest does not name a file."""
-    facts = manifest.facts["data"]
-    if facts.get("sha256") is None or not (data_path or isinstance(facts.get("path"), str)):
-        return None
-    path = Path(data_path) if data_path is not None else manifest.path.resolve().parent / facts["path"]
+    stated, path = manifest.facts["data"].get("sha256"), _data_path(manifest, data_path)
     try:
-        return fingerprint(path) == facts["sha256"] if path.is_file() else None
+        return None if stated is None or path is None or not path.is_file() else fingerprint(path) == stated
     except (DataError, OSError, ValueError):
         return None
+
+
+def _data_path(manifest: "Manifest", moved: str | Path | None = None) -> Path | None:
+    """Return the data file of a manifest, or where it was moved to; None if the manifest names none."""
+    if moved is not None:
+        return Path(moved)
+    stated = manifest.facts["data"].get("path")
+    return manifest.path.resolve().parent / stated if isinstance(stated, str) else None
 
 
 def selection_facts(manifest: "Manifest") -> dict:
     """Return {"selection": the manifest's record of how rows were selected}; {} if none were."""
     facts = manifest.facts["data"].get("selection")
-    return (
-        {}
-        if facts is None
-        else {"selection": {key: value for key, value in facts.items() if key not in ("rows", "weight")}}
-    )
+    shown = {key: value for key, value in (facts or {}).items() if key not in ("rows", "weight")}
+    return {} if facts is None else {"selection": shown}
 
 
 def raw_point(path, template=None) -> "RawPoint":

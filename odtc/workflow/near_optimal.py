@@ -11,13 +11,12 @@ from odtc.base.atomic_write import write_text
 from odtc.base.commit import remove
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.base.text import count_of
-from odtc.base.wording import option
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
 from odtc.problem.exact_objective import same_objective
-from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal, NearOptimal
+from odtc.problem.formulation import CountsNearOptimal, NearOptimal
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Tree
-from odtc.workflow.near_optimal_set import Within, expect_within
+from odtc.workflow.near_optimal_set import Within, expect_able, expect_within, listed_trees
 from odtc.workflow.row_selection.selection import fill_leaves
 
 SCHEMA = "odtc.pool/1"
@@ -67,12 +66,7 @@ class Pool:
 
 def expect_pool(problem: Problem, most: int, within: float | str | None = None) -> None:
     """Raise ChoiceError if there is no such pool: for a model that cannot rank trees, or under constraints."""
-    if not problem.module.can(NearOptimal):
-        raise ChoiceError(
-            f"{problem.formulation} cannot rank the near-optimal trees; use "
-            f"{option('model', *FORMULATIONS.able(NearOptimal))}"
-        )
-    problem.module.expect_ranking(problem)
+    expect_able(problem, NearOptimal, "rank")
     if most < 1 or (isinstance(within, (int, float)) and not within >= 0):
         raise ChoiceError(
             f"expected a pool of at least 1 tree within at least 0, got {most} within {within:g}"
@@ -200,14 +194,8 @@ def read_pool(path) -> Pool | None:
             {"trees": [{"tree": ANY, "objective": NUMBER}], "complete": FLAG, "at_least?": WHOLE, "stopped?": TEXT}
             | {"limit?": (NUMBER, None)},
         )
-        trees = tuple(Tree.from_json(entry["tree"], f"trees[{at}].tree") for at, entry in enumerate(facts["trees"]))
+        trees, values = listed_trees(facts["trees"], "trees")
     except (SchemaError, TreeError) as problem:
         raise TreeError(f"the pool {str(path)!r} is damaged: {problem}; make it again with --pool") from None
-    return Pool(
-        trees,
-        tuple(float(entry["objective"]) for entry in facts["trees"]),
-        facts["complete"],
-        facts.get("at_least", len(trees)),
-        facts.get("stopped", ""),
-        facts.get("limit"),
-    )
+    least, stopped = facts.get("at_least", len(trees)), facts.get("stopped", "")
+    return Pool(trees, values, facts["complete"], least, stopped, facts.get("limit"))

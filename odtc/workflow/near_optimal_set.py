@@ -185,14 +185,20 @@ class NearOptimalSet:
 
 def expect_within(problem: Problem, within) -> Within:
     """Raises ChoiceError if the near-optimal trees of a problem cannot be counted."""
-    if not problem.module.can(CountsNearOptimal):
-        raise ChoiceError(
-            f"{problem.formulation} cannot count the near-optimal trees; use "
-            f"{option('model', *FORMULATIONS.able(CountsNearOptimal))}"
-        )
-    problem.module.expect_ranking(problem)
+    expect_able(problem, CountsNearOptimal, "count")
     problem.module.expect_counting(problem)
     return Within.of(within)
+
+
+def expect_able(problem: Problem, ability: type, verb: str) -> None:
+    """Raise ChoiceError if the formulation, or its model under the constraints, cannot rank or count near-optimal
+    trees."""
+    if not problem.module.can(ability):
+        raise ChoiceError(
+            f"{problem.formulation} cannot {verb} the near-optimal trees; use "
+            f"{option('model', *FORMULATIONS.able(ability))}"
+        )
+    problem.module.expect_ranking(problem)
 
 
 def near_optimal_set(
@@ -448,11 +454,15 @@ def read_near_optimal_set(path) -> NearOptimalSet | None:
         validate(facts, SHAPE)
         if facts["graph"] is not None:
             _expect_graph(facts)
-        listed = facts["sample"]["trees"]
-        trees = tuple(Tree.from_json(one["tree"], f"sample.trees[{at}].tree") for at, one in enumerate(listed))
+        return NearOptimalSet(facts, *listed_trees(facts["sample"]["trees"], "sample.trees"))
     except (SchemaError, TreeError) as problem:
         raise TreeError(f"the set {str(path)!r} is damaged: {problem}; make it again with --within") from None
-    return NearOptimalSet(facts, trees, tuple(float(one["objective"]) for one in listed))
+
+
+def listed_trees(entries: list[dict], place: str) -> tuple[tuple[Tree, ...], tuple[float, ...]]:
+    """Return (trees, objectives) of a list of both at this place of a file. Raises TreeError."""
+    trees = tuple(Tree.from_json(one["tree"], f"{place}[{at}].tree") for at, one in enumerate(entries))
+    return trees, tuple(float(one["objective"]) for one in entries)
 
 
 MAYBE = (None, NUMBER)
