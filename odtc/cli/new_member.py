@@ -1,6 +1,7 @@
 """Files of a new plug-in: a working one of its type under a new name, a test that runs the property tests, a package.
 
-The templates are in examples/plug-ins of the repository, and in odtc/templates/new of the package.
+The plug-ins are in examples/plug-ins of the repository, and in odtc/templates/new of the package; the templates of the
+other files are in templates/plug-in.
 """
 
 import importlib.machinery
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from odtc.base.atomic_write import write_text
 from odtc.base.registry import did_you_mean
-from odtc.base.templates import template_folders
+from odtc.base.templates import render, template_folders
 from odtc.cli.catalogue import REGISTRIES
 from odtc.errors import ChoiceError, OutputError
 from odtc.trees.exporting import EXPORTERS
@@ -35,70 +36,6 @@ FIRST = {
 }
 # No property test knows the costs of the leaves of a task, so its test counts them by itself.
 BEGUN = FIRST | {"task": "poisson_rate"}
-TEST = '''"""{name} under the property tests of its type: python -m pytest test_{name}.py"""
-
-from pathlib import Path
-
-import pytest
-
-from odtc.testing import cases
-
-FILE = Path(__file__).with_name("{name}.py")
-
-
-@pytest.mark.parametrize("case", cases("{kind}", "{name}", plug_in=FILE), ids=str)
-def test_property(case):
-    case.expect()
-'''
-TASK_TEST = '''"""{name}: the tree with one split is the best of all such trees: python -m pytest test_{name}.py"""
-
-import math
-from pathlib import Path
-
-import odtc
-
-FILE = Path(__file__).with_name("{name}.py")
-VALUES = [0, 1, 0, 2, 1, 7, 5, 9, 6, 8]  # of the target, by the rows of one column
-
-
-def cost(values):
-    """Return the cost of a leaf with these values, computed by hand. Change it with the task."""
-    mean = sum(values) / len(values)
-    return -sum(value * math.log(mean) - mean for value in values) if mean else 0.0
-
-
-def answer(values):
-    """Return the prediction of a leaf with these values. Change it with the task."""
-    return sum(values) / len(values)
-
-
-def test_no_cut_is_better(monkeypatch):
-    monkeypatch.setenv("ODTC_PLUGINS", str(FILE))
-    rows = [[at] for at in range(len(VALUES))]
-    fitted = odtc.fit(rows, VALUES, depth=1, task="{name}")
-    assert fitted.verified and fitted.facts["termination"] == "optimal"
-    cut = min(range(1, len(VALUES)), key=lambda at: cost(VALUES[:at]) + cost(VALUES[at:]))
-    expected = [answer(VALUES[:cut])] * cut + [answer(VALUES[cut:])] * (len(VALUES) - cut)
-    assert all(math.isclose(*pair, rel_tol=1e-9) for pair in zip(fitted.predict(rows), expected))
-'''
-PACKAGE = """[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
-
-[project]
-name = "{dashed}"
-version = "0.1"
-dependencies = ["odtc"]
-
-[project.optional-dependencies]
-test = ["odtc[testing]", "pytest"]
-
-[project.entry-points."{group}"]
-{name} = "{name}"
-
-[tool.hatch.build.targets.wheel]
-include = ["{name}.py"]
-"""
 
 
 def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
@@ -139,20 +76,11 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
     own = re.sub(rf"\b{BEGUN[kind]}\b", name, first_of(kind).read_text(encoding="utf-8"))
     if package:  # an entry point states its type
         own = re.sub(r'^TYPE = "\w+"\n', "", own, flags=re.M)
-    test = (TEST if kind in FIRST else TASK_TEST).format(name=name, kind=kind)
-    if not package:
-        return {f"{name}.py": own, f"test_{name}.py": test}
-    installed = re.sub(
-        r"from pathlib.*\n\n|FILE = .*\n{1,3}|, plug_in=FILE|    monkeypatch.*\n|\bmonkeypatch\b", "", test
-    )
-    about = PACKAGE.format(name=name, dashed=name.replace("_", "-"), group=registry.group)
-    return {
-        "pyproject.toml": about,
-        f"{name}.py": own,
-        f"test_{name}.py": installed.replace(
-            f"python -m pytest test_{name}.py", "pip install -e '.[test]' && python -m pytest"
-        ),
-    }
+    command = "pip install -e '.[test]' && python -m pytest" if package else f"python -m pytest test_{name}.py"
+    facts = {"name": name, "kind": kind, "group": registry.group, "package": package, "command": command}
+    test = render(f"plug-in/{'test' if kind in FIRST else 'test_task'}.py.jinja", **facts)
+    about = {"pyproject.toml": render("plug-in/pyproject.toml.jinja", **facts)} if package else {}
+    return about | {f"{name}.py": own, f"test_{name}.py": test}
 
 
 def _is_module(name: str) -> bool:
