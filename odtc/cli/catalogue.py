@@ -79,8 +79,14 @@ def _member_line(kind: str, name: str) -> str:
     return module.SUMMARY
 
 
+OPTION_OF = {"encodings": "encoding", "selections": "select", "starts": "start"}  # that takes NAME:KEY=VALUE
+
+
 def _details(kind, name) -> str:
     lines = []
+    if kind in OPTION_OF:
+        options = REGISTRIES[kind].get(name).OPTIONS.items()
+        lines += [f"--{OPTION_OF[kind]} {name}:{key}=…  {text}" for key, (_, text) in options]
     if kind == "models":
         module = FORMULATIONS.get(name)
         lines += ["", f"paper: {module.PAPER}"]
@@ -101,29 +107,13 @@ def _details(kind, name) -> str:
             lines += [f"* {one.what} (optimum: {one.optimum}; relaxation: {one.relaxation})" for one in changes]
         doc = (module.module.__doc__ or "").strip()
         lines += ["", doc] if doc else []
-    elif kind in ("encodings", "selections"):
-        module = REGISTRIES[kind].get(name)
-        lines += [
-            f"--{'encoding' if kind == 'encodings' else 'select'} {name}:{key}=…  {text}"
-            for key, (_, text) in module.OPTIONS.items()
-        ]
-        lines += ["", module.module.__doc__.strip()] if kind == "selections" else []
-    elif kind == "starts":
-        for key, (_, text) in HEURISTICS.get(name).OPTIONS.items():
-            lines.append(f"--start {name}:{key}=…  {text}")
     elif kind == "cuts":
         module = CUTS.get(name)
-        lines += [
-            f"needs a model that says {words(module.NEEDS)}; valid for {module.VALID}; {hint(module)}",
-            "",
-            module.module.__doc__.strip(),
-        ]
+        lines.append(f"needs a model that says {words(module.NEEDS)}; valid for {module.VALID}; {hint(module)}")
     elif kind == "constraints":
         module = CONSTRAINTS.get(name)
         needs = f"needs a model that says {words(module.NEEDS)}: " if module.NEEDS else ""
-        lines += [
-            f"{needs}{able_models(module)}",
-            "",
-            module.module.__doc__.strip(),
-        ]
+        lines.append(f"{needs}{able_models(module)}")
+    if kind in ("selections", "cuts", "constraints"):
+        lines += ["", REGISTRIES[kind].get(name).module.__doc__.strip()]
     return "".join(f"\n{line}" for line in lines)

@@ -8,7 +8,7 @@ import typer
 from odtc.base import interrupts
 from odtc.cli import console
 from odtc.cli.help_page import GroupHelp
-from odtc.cli.options import READING, ClusterAddress, Json, Part, names, takes, value_option, whole_numbers
+from odtc.cli.options import READING, ClusterAddress, Depths, Json, Part, names, takes, value_option, whole_numbers
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -74,9 +74,7 @@ RESULTS = Path("bench-models.jsonl")
 def models(
     spec,
     data: DataFiles = None,
-    depths: Annotated[
-        str, typer.Option("--depths", "--depth", metavar="D,E", help="Depths to try, for example 1,2,3 or 1:3.")
-    ] = "2,3",
+    depths: Depths = "2,3",
     forms: Forms = None,
     peer_files: PeerFiles = None,
     lp_limit: Annotated[float, value_option("--lp-limit", "S", "Wall seconds for each root relaxation (HiGHS).")] = 20,

@@ -266,36 +266,24 @@ def regions(
 
 
 def _sized(found):
+    """Return a function that draws accuracy, or the figure of another task, against the number of leaves."""
     from odtc.data.task import TASKS
     from odtc.evaluation import plots as pictures
 
     task = TASKS.get(found.entries[0].run.tree.task)
-    if not task.CLASSES:
-        return _sized_by_figure(found, task)
-    key = "accuracy" if all(entry.facts.get("accuracy") is not None for entry in found.entries) else "train_accuracy"
-    if any(entry.facts.get(key) is None for entry in found.entries):
-        raise ChoiceError(
-            "expected trees that know their training rows, or labelled rows with --data, to show accuracy"
-        )
-    points = [(entry.name, entry.facts["n_leaves"], entry.facts[key]) for entry in found.entries]
-    return lambda ax: pictures.pareto(points, ax, title="test rows" if key == "accuracy" else "training rows")
-
-
-def _sized_by_figure(found, task):
-    """Return the same for a task whose figure is not accuracy."""
-    from odtc.evaluation import plots as pictures
-
-    tested = all(entry.facts.get("test_figure") is not None for entry in found.entries)
-    key = "test_figure" if tested else "train_figure"
+    test, training = ("accuracy", "train_accuracy") if task.CLASSES else ("test_figure", "train_figure")
+    tested = all(entry.facts.get(test) is not None for entry in found.entries)
+    key = test if tested else training
     if lacking := next((entry.name for entry in found.entries if entry.facts.get(key) is None), None):
         raise ChoiceError(
-            f"expected runs with their training data, or labelled rows with --data, to show the {task.HEADLINE_WORDS}, "
-            f"got none of {lacking!r}; use the stems that you gave to `odtc fit -o`"
+            "expected trees that know their training rows, or labelled rows with --data, to show accuracy"
+            if task.CLASSES
+            else f"expected runs with their training data, or labelled rows with --data, to show the "
+            f"{task.HEADLINE_WORDS}, got none of {lacking!r}; use the stems that you gave to `odtc fit -o`"
         )
-    sign = -1 if task.LESS_IS_BETTER else 1
+    sign = -1 if task.LESS_IS_BETTER and not task.CLASSES else 1
     points = [(entry.name, entry.facts["n_leaves"], sign * entry.facts[key]) for entry in found.entries]
-    title = "test rows" if tested else "training rows"
-    brings = all(entry.run.tree.goal for entry in found.entries)
+    title, brings = "test rows" if tested else "training rows", all(entry.run.tree.goal for entry in found.entries)
     return lambda ax: pictures.pareto(points, ax, title=title, task=task, brings=brings)
 
 

@@ -148,8 +148,7 @@ def verify(
         remarks.append(claimed_text(claimed, again.bound))
     else:
         rest = {"claimed": claimed, "own_bound": again.bound, "n_rows_dropped": dropped, "tree": None, "files": []}
-        checked = {"checks": [check.to_json() for check in decoded.checks], "verified": decoded.verified}
-        console.print_json(done.facts | proof | rest | checked)
+        console.print_json(done.facts | proof | rest | _checked(decoded.checks))
     for words in filter(None, remarks):
         console.say(words)
     console.refuse_failed(decoded.checks)
@@ -214,8 +213,7 @@ def _verify_certificate(files, data: Path | None, time_limit: float | None, as_j
         if files.tree is not None:
             checks.append(check_certified_tree(files.certificate, files.tree, data))
     if as_json:
-        more = {"checks": [check.to_json() for check in checks], "verified": all(check.passed for check in checks)}
-        console.print_json(proved | more if checks else proved)
+        console.print_json(proved | _checked(checks) if checks else proved)
     else:
         print(*lines, sep="\n")
         for check in checks:
@@ -230,20 +228,18 @@ def _verify_frontier(path: Path, data: Path | None, time_limit: float | None, as
     with console.at_work("verify", as_json):
         found = recheck_frontier(path, data, time_limit)
     if as_json:
-        console.print_json(
-            {
-                "vary": found.vary,
-                "claimed": list(found.claimed),
-                "files": [],
-                "checks": [check.to_json() for check in found.checks],
-                "verified": all(check.passed for check in found.checks),
-            }
-        )
+        told = {"vary": found.vary, "claimed": list(found.claimed), "files": []}
+        console.print_json(told | _checked(found.checks))
     else:
         console.print_checks(found.checks)
     if found.note:
         console.say(found.note)
     console.refuse_failed(found.checks, "the frontier")
+
+
+def _checked(checks) -> dict:
+    """Return checks under the keys of `--json`."""
+    return {"checks": [check.to_json() for check in checks], "verified": all(check.passed for check in checks)}
 
 
 def _proves(proof: dict, bound: float | None) -> bool:

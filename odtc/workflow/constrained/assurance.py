@@ -8,6 +8,7 @@ depend on the training rows in any way.
 """
 
 from dataclasses import replace
+from functools import partial
 from math import ceil
 
 import numpy as np
@@ -32,6 +33,7 @@ INTERVAL_CONFIDENCE = 0.95  # of the interval of one share
 MOST_SCALE = 1e5  # larger multiples of the test rows are not reported as needed
 SOME = 0.5  # of the rows: if more are training rows, too, this is reported
 FINE = 1.01  # relative precision of the number of rows needed
+SLACK = 1e-12  # by which rounded shares may add up to more than a number
 
 
 @value_class
@@ -193,9 +195,7 @@ def widths(problem: Problem, tree: Tree, n_rows: int, confidence: float) -> dict
     short = dict.fromkeys(problem.constraints, 0.0)
     for one, sums in found.items():
         if not isinstance(sums, str):
-            short[one] = max(
-                sum(_bound(share, alpha, scale) - share.coef * share.value for share in each.shares) for each in sums
-            )
+            short[one] = max(_bound_of(each, alpha, scale) - _value_of(each) for each in sums)
     return short
 
 
@@ -227,7 +227,7 @@ def never_assured(problem: Problem, labelled: Dataset, confidence: float) -> lis
     for one, sums in found.items():
         counted = [] if isinstance(sums, str) else [(each, [int(s.among.sum()) for s in each.shares]) for each in sums]
         for each, counts in sorted(counted, key=lambda of: min(of[1])):
-            if min(counts) and _least(each, counts, alpha) > each.upper + 1e-12:
+            if min(counts) and _least(each, counts, alpha) > each.upper + SLACK:
                 told.setdefault(one, _never_text(one, each, counts, alpha))
     return list(told.values())
 
@@ -246,7 +246,7 @@ def _never_text(given: Constraint, each: ShareSum, counts: list[int], alpha: flo
     of = next(share.of for share, n in zip(each.shares, counts) if n == few)
 
     def may(n: int) -> bool:
-        return _least(each, [max(n, count) for count in counts], alpha) <= each.upper + 1e-12
+        return _least(each, [max(n, count) for count in counts], alpha) <= each.upper + SLACK
 
     low, high = few, few
     while not may(high) and high < MOST_SCALE * few:
@@ -382,15 +382,14 @@ def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float, n_rows
         return Assured(given, None, f"as there is no test row {' and none '.join(unseen)}", rows=n_rows)
 
     def assures(scale: float) -> bool:
-        return all(sum(_bound(share, alpha, scale) for share in each.shares) <= each.upper + 1e-12 for each in sums)
+        return all(_bound_of(each, alpha, scale) <= each.upper + SLACK for each in sums)
 
-    reached = max(sum(_bound(share, alpha) for share in each.shares) for each in sums)
-    shown = max(sum(share.coef * share.value for share in each.shares) for each in sums)
+    reached, shown = (max(map(of, sums)) for of in (partial(_bound_of, alpha=alpha), _value_of))
     figure, test = (abs(value) if given.op == ">=" else value for value in (reached, shown))
     if assures(1.0):
         return Assured(given, figure, "", test, n_rows, n_rows)
     if not assures(MOST_SCALE):
-        if any(sum(share.coef * share.value for share in each.shares) > each.upper + 1e-12 for each in sums):
+        if any(_value_of(each) > each.upper + SLACK for each in sums):
             return Assured(given, figure, "as the test rows themselves do not satisfy it", test, n_rows)
         return Assured(given, figure, "as the test rows satisfy it with nothing to spare", test, n_rows)
     low, high = 1.0, MOST_SCALE
@@ -400,6 +399,16 @@ def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float, n_rows
     needed = ceil(n_rows * high)
     why = f"as {n_rows} test rows are too few, and about {needed:,} with the same shares would be enough"
     return Assured(given, figure, why, test, n_rows, needed)
+
+
+def _value_of(each: ShareSum) -> float:
+    """Return the sum of coef · share on the rows themselves."""
+    return sum(share.coef * share.value for share in each.shares)
+
+
+def _bound_of(each: ShareSum, alpha: float, scale: float = 1.0) -> float:
+    """Return the sum of the bounds of its shares (`_bound`)."""
+    return sum(_bound(share, alpha, scale) for share in each.shares)
 
 
 def _bound(share: Share, alpha: float, scale: float = 1.0) -> float:
