@@ -20,9 +20,11 @@ from odtc.base import deadline
 from odtc.base.text import percent_text
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
-from odtc.data.codebook import codebook_of
-from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.data.reading_spec import ReadingSpec
+from odtc.data.cells.data_files import book_and_sheet, fitting_layout
+from odtc.data.codebook import codebook_of, with_labels
+from odtc.data.dataset import NUMERIC, Dataset, Feature, layout_of
+from odtc.data.reading import read_as
+from odtc.data.reading_spec import LAYOUT, ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
 from odtc.model.feasibility import ROUNDING
@@ -264,6 +266,33 @@ def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:
         return replace(given, task=old.task, target=target)
     said = {} if any(getattr(given, name) != getattr(plain, name) for name in fields) else reading_of_tree(path)
     return replace(given, task=old.task, target=target, **{name: said[name] for name in fields if name in said})
+
+
+def for_tree(spec: RunSpec, old: Tree, path) -> RunSpec:
+    """Return a specification whose rows are read as those of an old tree, and whose search begins with it."""
+    depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
+    spec = replace(spec, reading=reading_of(old, spec.reading, path))
+    return with_start(spec.with_model(depth=depth), path)
+
+
+def read_new(path: Path, reading: ReadingSpec, old: Tree) -> Dataset:
+    """Read new rows, with the codebook of an old tree if none is named."""
+    dataset = read_as(path, reading)
+    return dataset if reading.labels is not None else with_labels(dataset, codebook_of(old.features))
+
+
+def read_before(path: Path, reading: ReadingSpec, old: Tree) -> Dataset:
+    """Read the rows that an old tree was trained on."""
+    return read_as(book_and_sheet(path)[0], fitting_reading(path, reading, layout_of(old.features), old))
+
+
+def fitting_reading(path: Path, reading: ReadingSpec, layout: dict, old: Tree) -> ReadingSpec:
+    """Return how a file of rows for the old tree is read: as another one, except for the form of the file, which is
+    this one if that fits."""
+    layout = fitting_layout(path, layout, [old.features[at].name for at in sorted(old.used)])
+    sheet = book_and_sheet(path)[1]
+    found = ReadingSpec(**layout | ({} if sheet is None else {"sheet": sheet}))
+    return replace(reading, **{name: getattr(found, name) for name in LAYOUT})
 
 
 def recoded(dataset: Dataset, features: Sequence[Feature]) -> np.ndarray:

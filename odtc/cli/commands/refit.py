@@ -100,33 +100,32 @@ def refit(
     """
     from odtc.base.atomic_write import require_writable
     from odtc.data.reading_spec import LAYOUT
+    from odtc.evaluation import refitting
     from odtc.evaluation.drift import drift_facts
-    from odtc.evaluation.refitting import expect_nearness
-    from odtc.evaluation.refitting import refit as refitted
     from odtc.trees.tree import read_tree
     from odtc.workflow.constrained.assured_fit import with_rows_to_test
     from odtc.workflow.messages import read_notes
     from odtc.workflow.provenance.without_model import data_of_tree
 
-    expect_nearness(within, pool)
+    refitting.expect_nearness(within, pool)
     old = read_tree(tree)
     spec, notes = _with_settings_of(tree, replace(spec, confidence=confidence), _named(context), names(forget))
-    spec = with_rows_to_test(_for_tree(spec, old, tree), test)
+    spec = with_rows_to_test(refitting.for_tree(spec, old, tree), test)
     if not _named(context) & set(LAYOUT):
-        spec = replace(spec, reading=_fitting(data, spec.reading, spec.reading.layout, old))
-    dataset = _read(data, spec, old)
+        spec = replace(spec, reading=refitting.fitting_reading(data, spec.reading, spec.reading.layout, old))
+    dataset = refitting.read_new(data, spec.reading, old)
     if old_data is None and (old_data := data_of_tree(tree)) is not None:
         console.say(
             f"columns are compared with those of {old_data}, the training data of {tree}; --old-data names another file"
         )
-    before = None if old_data is None else _read_before(old_data, spec, old)
+    before = None if old_data is None else refitting.read_before(old_data, spec.reading, old)
     stem = stem_named(o, f"{dataset.name}_refit")
     target = f"{stem}.tree.json"
     for path in (target, Path(f"{stem}.drift.html")):
         require_writable(path, tree, data, old_data, test)
     for note in [*notes, *read_notes(dataset)]:
         console.say(note)
-    done = refitted(spec, old, dataset, within, pool, test, console.ConsoleReporter(spec.solving.time_limit))
+    done = refitting.refit(spec, old, dataset, within, pool, test, console.ConsoleReporter(spec.solving.time_limit))
     drift = drift_facts(done, before)
     files = _write(done, drift, spec, stem, templates) if done.chosen.verified else []
     _report(done, drift, target, files, as_json)
@@ -147,33 +146,6 @@ def _report(done, drift: dict, target: str, files: list[str], as_json: bool) -> 
         console.print_assured(done.chosen)
 
 
-def _for_tree(spec, old, tree: Path):
-    """Return a specification whose rows are read as those of an old tree, and whose search begins with it."""
-    from odtc.evaluation.refitting import reading_of, with_start
-
-    spec = replace(spec, reading=reading_of(old, spec.reading, tree))
-    depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
-    return with_start(spec.with_model(depth=depth), tree)
-
-
-def _read(path: Path, spec, old):
-    """Return new rows, with the codebook of an old tree if none is named."""
-    from odtc.data.codebook import codebook_of, with_labels
-    from odtc.data.reading import read_as
-
-    dataset = read_as(path, spec.reading)
-    return dataset if spec.reading.labels is not None else with_labels(dataset, codebook_of(old.features))
-
-
-def _read_before(path: Path, spec, old):
-    """Return the rows that an old tree was trained on."""
-    from odtc.data.cells.data_files import book_and_sheet
-    from odtc.data.dataset import layout_of
-    from odtc.data.reading import read_as
-
-    return read_as(book_and_sheet(path)[0], _fitting(path, spec.reading, layout_of(old.features), old))
-
-
 def _write(done, drift: dict, spec, stem: str, templates: Path | None) -> list[str]:
     """Write the tree, the record of the run and the page on the drift at one commit point; return their names."""
     from odtc.base.atomic_write import write_text
@@ -189,18 +161,6 @@ def _write(done, drift: dict, spec, stem: str, templates: Path | None) -> list[s
         write_record(done.chosen, spec, stem, write_tree(done.chosen.tree, target), repeats=False)
         record = write_settings(stem, spec, target)
     return [str(record), target, str(page)]
-
-
-def _fitting(path: Path, reading, layout, old):
-    """Return how a file of rows for the old tree is read: as another one, except for the form of the file, which is
-    this one if that fits."""
-    from odtc.data.cells.data_files import book_and_sheet, fitting_layout
-    from odtc.data.reading_spec import LAYOUT, ReadingSpec
-
-    layout = fitting_layout(path, layout, [old.features[at].name for at in sorted(old.used)])
-    sheet = book_and_sheet(path)[1]
-    found = ReadingSpec(**layout | ({} if sheet is None else {"sheet": sheet}))
-    return replace(reading, **{name: getattr(found, name) for name in LAYOUT})
 
 
 def _named(context: typer.Context) -> set[str]:

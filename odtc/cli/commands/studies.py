@@ -148,6 +148,7 @@ def _run(tuning, stem: str, which: tuple[int, int], jobs: int, cluster: str | No
     """Run the fits of a job of an array, or all of them, and write and print the result."""
     from odtc.evaluation.studies.cluster import pool_of
     from odtc.evaluation.studies.engine import run_tasks
+    from odtc.evaluation.studies.tuning import write_tuned
 
     folder, study, kept = Path(f"{stem}.tune.fits"), tuning.study, {}
     store = _open_store(folder, cluster, tuning, which)
@@ -158,7 +159,7 @@ def _run(tuning, stem: str, which: tuple[int, int], jobs: int, cluster: str | No
         with pool_of(jobs, cluster, console.say) as pool:
             results, _ = run_fits(study.tasks + study.inner_tasks, pool, store, kept.__setitem__)
             tuned = tuning.choose(results, lambda tasks: run_tasks(tasks, pool, store))
-        majority, fitted, sink = _fit_chosen(tuning, tuned, stem)
+        majority, (fitted, sink) = tuning.majority(), tuning.fit(tuned, stem)
     except KeyboardInterrupt:
         _print_finished(tuning, kept, as_json)
         if left := len(list(folder.glob("*.json"))):
@@ -166,7 +167,7 @@ def _run(tuning, stem: str, which: tuple[int, int], jobs: int, cluster: str | No
         raise
     with interrupts.held(last=True):  # the result is written and reported
         facts = tuning.to_json(tuned, majority)
-        files = _write(facts, stem, store, sink)
+        files = write_tuned(facts, stem, store, sink)
         if as_json:
             console.print_json(facts | {"fit": fitted.to_json()} | files)
         else:
@@ -305,28 +306,6 @@ def _print_tuned(tuning, tuned, majority) -> None:
     if tuned.nested is not None:
         print(nested_text(tuned.nested, tuning.study.settings, *terms_of(tuning.study)))
     print()
-
-
-def _fit_chosen(tuning, tuned, stem: str):
-    """Return (the scores of the most frequent class, the chosen setting on all rows, the sink of its files)."""
-    from odtc.workflow.run import run
-    from odtc.workflow.sinks import FileSink
-
-    majority = tuning.majority()
-    sink = FileSink(lambda problem: stem, log=False)
-    return majority, run(tuning.study.settings[tuned.chosen].of(tuning.study.spec), tuning.dataset, sink=sink), sink
-
-
-def _write(facts: dict, stem: str, store, sink) -> dict:
-    """Write STEM.tune.json, remove the stored fits, and return the names of all files."""
-    import json
-
-    from odtc.base.atomic_write import write_text
-
-    write_text(f"{stem}.tune.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
-    store.remove()  # no sooner: if the file could not be written, the next run goes on with it
-    written = [*(path for path in sink.files if path != sink.tree), f"{stem}.tune.json", *filter(None, [sink.tree])]
-    return {"tree": sink.tree, "files": [*map(str, written)]}
 
 
 def _say_of_majority(tuning, tuned, majority) -> None:

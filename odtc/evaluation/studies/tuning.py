@@ -1,8 +1,10 @@
 """`odtc tune`: a study of one table, the choice of a setting, and the cost of that choice."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, read_object, validate
 from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
@@ -10,7 +12,11 @@ from odtc.data.task import TASKS
 from odtc.errors import DataError
 from odtc.evaluation.cross_validation import SCHEMA, Nested, Result, best_setting, deal_rows
 from odtc.evaluation.majority import Majority
+from odtc.evaluation.studies.engine import Store
 from odtc.evaluation.studies.study import FitTask, Study
+from odtc.workflow.results.fit import Fit
+from odtc.workflow.run import run
+from odtc.workflow.sinks import FileSink
 
 # The parts of STEM.tune.json that a picture of it shows.
 TUNED = {
@@ -88,6 +94,11 @@ class Tuning:
         dealt = [deal_rows(self.dataset, self.study.folds, seed) for seed in self.study.seeds]
         return Majority.of(self.dataset, dealt, self.score)
 
+    def fit(self, tuned: "Tuned", stem: str) -> tuple[Fit, FileSink]:
+        """Fit the chosen setting on all rows; return the fit, and the sink of its files."""
+        sink, setting = FileSink(lambda problem: stem, log=False), self.study.settings[tuned.chosen]
+        return run(setting.of(self.study.spec), self.dataset, sink=sink), sink
+
     def to_json(self, tuned: "Tuned", majority: Majority | None) -> dict:
         """Return the facts of STEM.tune.json."""
         task = TASKS.get(self.dataset.task)
@@ -105,6 +116,14 @@ class Tuning:
         }
         facts |= {} if tuned.nested is None else {"nested": tuned.nested.to_json()}
         return facts | ({} if majority is None else {"majority": majority.to_json()})
+
+
+def write_tuned(facts: dict, stem: str, store: Store, sink: FileSink) -> dict:
+    """Write STEM.tune.json, remove the stored fits, and return the names of all files."""
+    write_text(f"{stem}.tune.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    store.remove()  # no sooner: if the file could not be written, the next run goes on with it
+    written = [*(path for path in sink.files if path != sink.tree), f"{stem}.tune.json", *filter(None, [sink.tree])]
+    return {"tree": sink.tree, "files": [*map(str, written)]}
 
 
 @value_class

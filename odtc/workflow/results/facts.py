@@ -107,18 +107,12 @@ class ModelFacts(ProblemFacts):
         chosen = dataset.selected if dataset is not None else None
         n_dropped, selection = dataset.n_dropped if dataset else 0, chosen.facts if chosen is not None else None
         asked = problem.choice.requested if problem.choice is not None else None
+        more = {"selection": selection, "model_requested": asked}
         if model is None:
-            return cls.of(problem, n_dropped=n_dropped, selection=selection, model_requested=asked)
+            return cls.of(problem, n_dropped=n_dropped, **more)
         made = dict(model.separated)
-        return cls.of(
-            problem,
-            (model.n_cols, model.n_rows, model.nnz),
-            n_dropped,
-            selection=selection,
-            cuts=list(model.cuts),
-            n_rows_separated=sum(block.size for block in model.rows if block.name in made),
-            model_requested=asked,
-        )
+        more |= {"n_rows_separated": sum(block.size for block in model.rows if block.name in made)}
+        return cls.of(problem, (model.n_cols, model.n_rows, model.nnz), n_dropped, cuts=list(model.cuts), **more)
 
 
 @frozen_class
