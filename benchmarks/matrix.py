@@ -23,7 +23,7 @@ from odtc.model.solution import Options
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import SOLVERS, find_solver, version
 from odtc.testing.problems import COMPILED, VARIANTS, form_id
-from odtc.workflow import artifacts
+from odtc.workflow import files_of_models
 from tests import pipeline
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,7 +82,7 @@ def cell(model, format: str, solver: str, limit: float) -> str:
         return "–"
     with tempfile.TemporaryDirectory() as folder:
         path = write_model(model, Path(folder) / f"model{FORMATS.get(format).SUFFIX}", format)
-        read = artifacts.open_model(path).model if format == "fixed-mps" or solver == "highs" else model
+        read = files_of_models.open_model(path).model if format == "fixed-mps" or solver == "highs" else model
         solution = solve(read, solver, Options(time_limit=limit, threads=1), path=path)
     if not solution.has_solution:
         return "size" if module.DIALECT.limit and solution.termination == "error" else str(solution.termination)

@@ -27,7 +27,7 @@ _HOMES = {
     "read_tree": "odtc.trees.tree",
     "import_tree": "odtc.trees.importing",
     "write_model": "odtc.fileformats.model_files",
-    "write_build": "odtc.workflow.artifacts",
+    "write_build": "odtc.workflow.files_of_models",
     "render_tree": "odtc.trees.rendering",
     "export": "odtc.trees.exporting",
     "plot_tree": "odtc.trees.drawing",

@@ -18,7 +18,7 @@ from odtc.errors import ChoiceError
 from odtc.model.milp import Model
 from odtc.problem.formulation import FORMULATIONS, Certifies, CountsNearOptimal, SearchesItself
 from odtc.trees.heap_tree import HeapTree
-from odtc.workflow import artifacts, decoding
+from odtc.workflow import decoding
 from odtc.workflow.compiling import (
     compile_model,
 )
@@ -268,6 +268,8 @@ def decode(
     >>> decoded.tree.n_leaves, decoded.verified
     (2, True)
     """
+    from odtc.workflow import files_of_models  # with the readers of models, which other runs do not need
+
     if solution is None and isinstance(model, str | Path):
         model, solution = None, model
     if (manifest or log) and not isinstance(solution, str | Path):
@@ -275,13 +277,13 @@ def decode(
     own = model is not None and getattr(model, "problem", None) is not None and model.as_built is not model
     if isinstance(solution, str | Path) and (model is None or getattr(model, "problem", None) is not None):
         path, alone = Path(solution), model is None
-        model, solution, opened = artifacts.open_solution(path, manifest, log, of=model)
+        model, solution, opened = files_of_models.open_solution(path, manifest, log, of=model)
         own = own or "own" in opened.facts
         if alone and dataset is None:
-            dataset, note = artifacts.selected_data(opened)
+            dataset, note = files_of_models.selected_data(opened)
             if note:
                 warnings.warn(note, UserWarning, stacklevel=2)
-        known = [*known, *artifacts.known_trees(model, path, opened)]
+        known = [*known, *files_of_models.known_trees(model, path, opened)]
     return decoding.decode(model, solution, dataset, known, simplify and not own)
 
 

@@ -213,18 +213,22 @@ class FileSink(Sink):
         return self._built[0]
 
     def _write_build(self, model: "Model", format: str | None) -> list[Path]:
-        return artifacts.write_build(model, self.stem, format, self.gzip, keep=(self._start,))
+        from odtc.workflow import files_of_models  # with the writers of models, which a search does not need
+
+        return files_of_models.write_build(model, self.stem, format, self.gzip, keep=(self._start,))
 
     def solved(self, first: "Model", last: "Model", solution: Solution, spec: RunSpec) -> None:
+        from odtc.workflow import files_of_models
+
         with together(self.stem):
             if last.problem is not first.problem:  # the loop has made columns, which the first manifest has not
                 point = solution.x if self.format else None
-                self._built = artifacts.write_build(last, self.stem, self.format, self.gzip, point)
+                self._built = files_of_models.write_build(last, self.stem, self.format, self.gzip, point)
             elif not self._built:
                 self._built = self._write_build(first, None)
             beside = artifacts.write_beside(last.problem, self.stem)
             of, named = spec.solving, f"{self.stem}.sol"
-            solution_files = artifacts.write_solution(last, solution, of, named, spec.model.start)
+            solution_files = files_of_models.write_solution(last, solution, of, named, spec.model.start)
         rounds = self.keeper.files if self.keeper else ()
         self.files = [*self._built, *beside, *self._logs, *rounds, *solution_files]
 

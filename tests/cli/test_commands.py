@@ -790,13 +790,13 @@ def test_a_dataset_from_memory_makes_a_manifest_that_verifies(tmp_path):
     import polars
 
     from odtc.data.reading import from_frame
-    from odtc.workflow import artifacts
+    from odtc.workflow import files_of_models
 
     fitted = package.fit(
         from_frame(polars.DataFrame({"x": [1, 2, 3], "y": ["a", "b", "b"]}), "memory"), "flowoct", depth=1
     )
-    artifacts.write_build(fitted.model, tmp_path / "m", None)
-    artifacts.write_solution(fitted.model, fitted.solution, Options(), tmp_path / "m.sol")
+    files_of_models.write_build(fitted.model, tmp_path / "m", None)
+    files_of_models.write_solution(fitted.model, fitted.solution, Options(), tmp_path / "m.sol")
     said = odtc("verify", tmp_path / "m.sol")
     assert said.code == 0 and "in memory" in said.err
 
@@ -834,7 +834,7 @@ def test_the_examples_are_fitted_and_scored(tmp_path):
 
 def test_a_solve_without_a_solution_leaves_no_older_one(tmp_path):
     from odtc.model.solution import Options, Solution, Termination
-    from odtc.workflow import artifacts
+    from odtc.workflow import files_of_models
     from tests import pipeline
 
     model = (
@@ -843,7 +843,7 @@ def test_a_solve_without_a_solution_leaves_no_older_one(tmp_path):
         else pipeline.build(MONKS, depth=1)
     )
     (tmp_path / "m.sol").write_text("of an earlier run")
-    artifacts.write_solution(model, Solution(None, Termination.TIME_LIMIT), Options(), tmp_path / "m.sol")
+    files_of_models.write_solution(model, Solution(None, Termination.TIME_LIMIT), Options(), tmp_path / "m.sol")
     assert not (tmp_path / "m.sol").exists() and (tmp_path / "m.run.json").exists()
 
 

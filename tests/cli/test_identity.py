@@ -12,7 +12,7 @@ from odtc.fileformats.model_files import read_model
 from odtc.model.solution import Options, Solution
 from odtc.problem.constraints.constraint import complete
 from odtc.trees.heap_tree import HeapTree, blank_arrays
-from odtc.workflow import artifacts
+from odtc.workflow import files_of_models
 from odtc.workflow.manifest import read_manifest
 from tests.command_line import MONKS, odtc
 
@@ -252,13 +252,15 @@ def test_a_bound_above_a_tree_in_hand_fails_a_check(tmp_path):
     solve(tmp_path)
     best = odtc("decode", "m.sol", "--json", folder=tmp_path).facts["objective"]
     # A tree of one leaf as the solution, with a record that calls it optimal.
-    model, _, opened = artifacts.open_solution(tmp_path / "m.sol")
+    model, _, opened = files_of_models.open_solution(tmp_path / "m.sol")
     test, label = blank_arrays(opened.problem.topology)
     label[1] = 0
     x = complete(opened.problem, model, HeapTree(test, label))
     worse = model.objective(x)
     assert worse > best
-    artifacts.write_solution(model, Solution(x, "optimal", worse, worse, 1.0, "liar"), Options(), tmp_path / "m.sol")
+    files_of_models.write_solution(
+        model, Solution(x, "optimal", worse, worse, 1.0, "liar"), Options(), tmp_path / "m.sol"
+    )
     said = odtc("verify", "m.sol", "--json", folder=tmp_path)
     failed = [check["check"] for check in said.facts["checks"] if not check["passed"]]
     assert said.code == 1 and failed == ["bound"]
@@ -314,7 +316,7 @@ def test_a_false_optimum_is_refused_by_a_solver_that_is_asked(tmp_path):
     solution = Solution(
         point, "optimal", paid, paid, 1.0, "X", model=opened.identity, content=opened.content, claimed=paid
     )
-    artifacts.write_solution(model, solution, Options(), tmp_path / "m.sol")
+    files_of_models.write_solution(model, solution, Options(), tmp_path / "m.sol")
     for old in (tmp_path / "m.start.sol", tmp_path / "m.mst"):
         old.unlink()
     found = checks(tmp_path, "--confirm", "highs")

@@ -16,7 +16,7 @@ from odtc.data.cells import data_files
 from odtc.data.frames import write_parquet
 from odtc.data.reading import read
 from odtc.errors import ChoiceError, DataError, OutputError
-from odtc.workflow import artifacts, near_optimal, near_optimal_set
+from odtc.workflow import files_of_models, near_optimal, near_optimal_set
 from odtc.workflow.pipeline import near_optimal as near_optimal_in_python
 from tests.command_line import MONKS, contents, environment, odtc, refused
 
@@ -33,7 +33,7 @@ def test_a_solution_that_cannot_be_written_leaves_the_older_model_and_its_own(tm
     words = (*FIT, "--model", "flowoct", "--encoding", "onehot", "--solver", "highs")
     assert odtc(*words, folder=tmp_path).code == 0
     before = contents(tmp_path)
-    monkeypatch.setattr(artifacts, "write_solution", _full)
+    monkeypatch.setattr(files_of_models, "write_solution", _full)
     refused(odtc(*words, "--class-weight", "0=2,1=1", folder=tmp_path))
     after = contents(tmp_path)
     assert {**after, "m.log": b""} == {**before, "m.log": b""}  # the log is of the last solver that ran
@@ -45,7 +45,7 @@ def test_a_solution_that_cannot_be_written_leaves_the_older_model_and_its_own(tm
     ("words", "writer", "told"),
     [
         (FIT, "odtc.workflow.artifacts.write_tree", "proved optimal, certified: objective "),
-        ((*FIT, "--model", "flowoct"), "odtc.workflow.artifacts.write_solution", "proved optimal: objective "),
+        ((*FIT, "--model", "flowoct"), "odtc.workflow.files_of_models.write_solution", "proved optimal: objective "),
         ((*FIT, "--pool", 2), "odtc.workflow.near_optimal.write_text", "proved optimal: objective "),
         (
             ("certify", DATA, "--depth", 1, "-o", "c.certificate.json"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from odtc.solvers.solver import SOLVERS, find_solver, version
-from odtc.workflow import artifacts
+from odtc.workflow import files_of_models
 from tests import pipeline
 from tests.command_line import odtc, refused
 
@@ -25,18 +25,18 @@ STARTED = [name for name in SOLVERS.names() if find_solver(name).DIALECT.start]
 @pytest.mark.parametrize("solver", STARTED)
 def test_the_start_that_a_dialect_wrote_is_found_again(xor, solver):
     assert odtc("build", "xor.csv", "--dialect", solver, "-o", "m", folder=xor).code == 0
-    opened = artifacts.open_model(xor / "m.mps", None, [solver])
+    opened = files_of_models.open_model(xor / "m.mps", None, [solver])
     compiled = pipeline.build(xor / "xor.csv", "flowoct", 2)
     assert opened.start is not None and np.array_equal(opened.start, pipeline.start(compiled)[1])
-    assert artifacts.open_model(xor / "m.mps", "none", [solver]).start is None
+    assert files_of_models.open_model(xor / "m.mps", "none", [solver]).start is None
 
 
 def test_of_several_dialects_the_solver_has_its_own(xor):
     assert odtc("build", "xor.csv", "--dialect", "all", "-o", "m", folder=xor).code == 0
     for solver in STARTED:
-        assert f".start.{solver}." in artifacts.start_beside(xor / "m.mps", [solver]).name
-    assert artifacts.start_beside(xor / "m.mps", ["glpk"]) is None
-    assert artifacts.start_beside(xor / "m.mps", ["glpk", "cbc"]).name == "m.start.cbc.sol"
+        assert f".start.{solver}." in files_of_models.start_beside(xor / "m.mps", [solver]).name
+    assert files_of_models.start_beside(xor / "m.mps", ["glpk"]) is None
+    assert files_of_models.start_beside(xor / "m.mps", ["glpk", "cbc"]).name == "m.start.cbc.sol"
 
 
 @pytest.mark.parametrize("solver", ["highs", "cbc", "scip"])
@@ -68,7 +68,7 @@ def test_the_start_of_a_described_solver_has_its_name(xor):
     (xor / "sub" / "mine.toml").write_text("command = ['true']\nstart = 'name-value'")
     done = odtc("build", "xor.csv", "--dialect", "sub/mine.toml", "-o", "m", "--json", folder=xor)
     assert "m.start.mine.sol" in json.loads(done.out)["files"]
-    assert artifacts.start_beside(xor / "m.mps", [str(xor / "sub" / "mine.toml")]).name == "m.start.mine.sol"
+    assert files_of_models.start_beside(xor / "m.mps", [str(xor / "sub" / "mine.toml")]).name == "m.start.mine.sol"
 
 
 @pytest.mark.parametrize("solver", ["lp_solve", "symphony"])

@@ -24,7 +24,7 @@ from odtc.problem.roles import Role
 from odtc.testing.optima import exhaustive_cost, optimum, relaxed, solved
 from odtc.testing.problems import ALL_VARIANTS, form_id, heaps, problems
 from odtc.trees.heap_tree import CompleteTree, settle
-from odtc.workflow import artifacts
+from odtc.workflow import files_of_models
 from tests import pipeline
 from tests.command_line import MONKS, odtc
 
@@ -278,9 +278,9 @@ def test_a_family_without_its_columns_is_refused_in_a_sentence():
 def test_the_manifest_rebuilds_the_model_with_its_cuts(cuts, tmp_path):
     model = pipeline.compile_model(data_problem({"bottom": "flow"}), cuts)
     solution = pipeline.solve(model, threads=1)
-    artifacts.write_build(model, tmp_path / "m", "mps")
+    files_of_models.write_build(model, tmp_path / "m", "mps")
     write_point(model, solution.x, tmp_path / "m.sol", "highs", solution.termination)
-    again, back, manifest = artifacts.open_solution(tmp_path / "m.sol")
+    again, back, manifest = files_of_models.open_solution(tmp_path / "m.sol")
     assert manifest.cuts == model.cuts == again.cuts
     assert again.rows == model.rows and again.user_cuts == model.user_cuts and again.nnz == model.nnz
     assert pipeline.decode(again, back).verified

@@ -16,7 +16,7 @@ from odtc.errors import ManifestError
 from odtc.fileformats.solution_files import write_point
 from odtc.testing import cases
 from odtc.testing.problems import COMPILED
-from odtc.workflow import artifacts
+from odtc.workflow import files_of_models
 from odtc.workflow.manifest import read_manifest, write_manifest
 from tests import pipeline
 
@@ -39,7 +39,7 @@ def test_decoding_elsewhere_later(format, tmp_path):
     in_memory = pipeline.decode(model, solution).tree
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir(), there.mkdir()
-    artifacts.write_build(model, here / "m", format)
+    files_of_models.write_build(model, here / "m", format)
     write_point(model, solution.x, here / "m.sol", "highs", solution.termination)
     for name in ("m.sol", "m.odt.json"):
         shutil.copy(here / name, there / name)

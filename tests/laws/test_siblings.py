@@ -17,7 +17,7 @@ from odtc.solvers.solver import find_solver, version
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import COMPILED
 from odtc.trees.heap_tree import CompleteTree
-from odtc.workflow import artifacts
+from odtc.workflow import files_of_models
 from tests import pipeline
 
 # What a tree costs (share of an error, price of a branch node), what a leaf must hold, and who can say so.
@@ -74,7 +74,7 @@ def test_one_optimum_from_files(solver, seed, tmp_path):
     best = cheapest(encoded.X, encoded.y, encoded.weight, depth)
     for name, params in forms.items():
         model, unit = compiled(encoded, depth, name, params, share)
-        written = artifacts.write_build(model, tmp_path / name, FILES[solver])
+        written = files_of_models.write_build(model, tmp_path / name, FILES[solver])
         check(model, pipeline.solve(model, solver, path=written[0], threads=1), best * unit)
 
 

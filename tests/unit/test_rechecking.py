@@ -12,7 +12,7 @@ import odtc as package
 from odtc.errors import ManifestError, TimeLimitReached
 from odtc.fileformats.model_files import read_model
 from odtc.model.solution import EDITED, Solution, Termination
-from odtc.workflow import artifacts
+from odtc.workflow import files_of_models
 from odtc.workflow.decoding import finish
 from odtc.workflow.provenance import claims, model_file, rechecking, recorded
 from odtc.workflow.provenance.recorded import described
@@ -38,8 +38,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def opened(folder):
     """(model, solution, manifest, data set, run) of the solved folder."""
-    model, solution, manifest = artifacts.open_solution(folder / "m.sol")
-    dataset, _ = artifacts.original_data(manifest, None)
+    model, solution, manifest = files_of_models.open_solution(folder / "m.sol")
+    dataset, _ = files_of_models.original_data(manifest, None)
     return model, solution, manifest, dataset, finish(model, solution, dataset=dataset)
 
 

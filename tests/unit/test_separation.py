@@ -21,7 +21,7 @@ from odtc.problem.cuts.cut import CUTS, EVERY_TREE
 from odtc.testing.optima import exhaustive_cost, relaxed
 from odtc.testing.problems import form_id, heaps, problems
 from odtc.trees.heap_tree import CompleteTree
-from odtc.workflow import artifacts, solving
+from odtc.workflow import files_of_models, solving
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import loop_of
 from tests import pipeline
@@ -127,13 +127,13 @@ def test_the_manifest_holds_the_rows_and_nothing_is_separated_again(cuts, tmp_pa
     assert model.separated and model.cuts == tuple(
         sorted(cuts.split(","), key=["paper4", "commutation", "paper4:rounds=5"].index)
     )
-    artifacts.write_build(model, tmp_path / "m", "mps")
+    files_of_models.write_build(model, tmp_path / "m", "mps")
     solution = Solution(
         model.join(problem.module.start(problem, pipeline.start(model, "cart")[0])), Termination.UNKNOWN
     )
     write_point(model, solution.x, tmp_path / "m.sol", "highs")
     monkeypatch.setattr(solving, "solve", None)
-    again, back, _ = artifacts.open_solution(tmp_path / "m.sol")
+    again, back, _ = files_of_models.open_solution(tmp_path / "m.sol")
     assert (again.rows, again.cuts, again.separated, again.user_cuts) == (
         model.rows,
         model.cuts,
@@ -150,7 +150,7 @@ def test_the_manifest_holds_the_rows_and_nothing_is_separated_again(cuts, tmp_pa
     ]
     (tmp_path / "m.odt.json").write_text(json.dumps(facts))
     with pytest.raises(ManifestError, match="build the model again"):
-        artifacts.open_solution(tmp_path / "m.sol")
+        files_of_models.open_solution(tmp_path / "m.sol")
 
 
 def test_the_commands_separate_show_it_and_write_the_same_bytes(tmp_path):

@@ -10,9 +10,9 @@ from odtc.problem.constraints.constraint import complete
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import needless_nodes, simplify_heap, simplify_tree
 from odtc.trees.tree import Branch, Leaf, Tree
-from odtc.workflow.artifacts import write_build
 from odtc.workflow.compiling import compile_model
 from odtc.workflow.decoding import finish
+from odtc.workflow.files_of_models import write_build
 from odtc.workflow.posing import pose
 from tests.command_line import odtc as command
 

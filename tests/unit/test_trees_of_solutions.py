@@ -5,7 +5,8 @@ import pytest
 import odtc
 from odtc.errors import ManifestError, SolutionError
 from odtc.model.solution import Options
-from odtc.workflow.artifacts import tree_of_solution, write_solution
+from odtc.workflow.artifacts import tree_of_solution
+from odtc.workflow.files_of_models import write_solution
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 

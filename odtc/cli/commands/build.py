@@ -62,7 +62,7 @@ def build(
 ) -> None:
     """Write the model file, its manifest (STEM.odt.json) and start files."""
     from odtc.fileformats.model_files import FORMATS
-    from odtc.workflow import artifacts, compiling, messages, posing
+    from odtc.workflow import compiling, files_of_models, messages, posing
     from odtc.workflow.results.facts import ModelFacts
 
     FORMATS.get(format)
@@ -78,7 +78,7 @@ def build(
         console.print_plan(plan_of(replace(spec, fitting=False), data), as_json)
         return
     _expect_read(dialect, format)
-    if gzip and (words := artifacts.gzip_words(dialect)):
+    if gzip and (words := files_of_models.gzip_words(dialect)):
         console.say(words)
     compiling.choose_cuts(spec.model.cuts)  # an unknown family is reported before the data is read
     spec, began = replace(spec, fitting=False), time.monotonic()
@@ -90,14 +90,14 @@ def build(
     compiled = ready.model
     priced = compiling.pricing(problem, pricing) if pricing else None
     keep = (spec.model.start, data)
-    outdated = artifacts.outdated(compiled, stem, keep)
-    written = artifacts.write_build(compiled, stem, format, gzip, ready.point, dialect, keep)
-    written += artifacts.write_pricing(priced, stem, format, gzip) if priced else []
+    outdated = files_of_models.outdated(compiled, stem, keep)
+    written = files_of_models.write_build(compiled, stem, format, gzip, ready.point, dialect, keep)
+    written += files_of_models.write_pricing(priced, stem, format, gzip) if priced else []
     console.say_replaced(outdated)
     facts = ModelFacts.of_model(problem, compiled).to_json() | {"files": [str(f) for f in written]}
     if words := compiled.left_out:
         console.say(words)
-    if words := artifacts.cut_words(compiled, dialect):
+    if words := files_of_models.cut_words(compiled, dialect):
         console.say(words)
     if as_json:
         console.print_json(facts)

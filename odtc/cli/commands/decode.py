@@ -44,20 +44,20 @@ def decode(
 ) -> None:
     """Turn a solution file into a checked tree."""
     from odtc.base.atomic_write import require_writable
-    from odtc.workflow import artifacts
+    from odtc.workflow import artifacts, files_of_models
     from odtc.workflow.decoding import finish
     from odtc.workflow.results.remarks import simplified_text
 
     target = tree_path(o) if o else artifacts.tree_of_solution(solution_file)
     require_writable(target, solution_file, log)
-    model, solution, opened = artifacts.open_solution(solution_file, manifest, log, solver_template)
+    model, solution, opened = files_of_models.open_solution(solution_file, manifest, log, solver_template)
     require_writable(target, opened.path)
     with _told_without_solution(as_json):
         _expect_solution(model, solution)
-    dataset, note = artifacts.selected_data(opened, data)
+    dataset, note = files_of_models.selected_data(opened, data)
     if note:
         console.say(f"note: {note}")
-    known = artifacts.known_trees(model, solution_file, opened)
+    known = files_of_models.known_trees(model, solution_file, opened)
     # Constraints added by the user may be on branch nodes that no row of the data needs.
     simplify = not no_simplify and "own" not in opened.facts
     done = finish(model, solution, dataset=dataset, known=known, simplify=simplify)
@@ -65,11 +65,11 @@ def decode(
         console.say(f"note: {words}")
     written = [str(artifacts.write_tree(done.tree, target))] if done.verified else []
     facts = (
-        artifacts.selection_facts(opened)
+        files_of_models.selection_facts(opened)
         | done.facts
         | {
             "n_rows_dropped": opened.facts["data"]["n_rows_dropped"],
-            "same_file": artifacts.same_file(opened, data),
+            "same_file": files_of_models.same_file(opened, data),
             "data_note": note or None,
             "tree": written[0] if written else None,
             "files": written,

@@ -66,9 +66,9 @@ def solve(
 
     Objective and bound have the sense of the file: if it maximises, the bound is an upper bound.
     """
-    from odtc.base.atomic_write import require_writable
+    from odtc.base.atomic_write import require_writable, stem_of
     from odtc.solvers import portfolio_members
-    from odtc.workflow import artifacts, solving
+    from odtc.workflow import files_of_models, solving
     from odtc.workflow.manifest import SUFFIX
     from odtc.workflow.messages import no_solution_text
     from odtc.workflow.results.facts import SolveFacts
@@ -79,15 +79,15 @@ def solve(
             raise ChoiceError("--relax writes no solution and no job: leave out -o, --script and --dry-run")
         _relax(how, model_file, as_json)
         return
-    target = file_or_stem(o, ".sol") if o else Path(f"{artifacts.stem_of(model_file)}.sol")
+    target = file_or_stem(o, ".sol") if o else Path(f"{stem_of(model_file)}.sol")
     if script or dry_run:
         _plan(script, how, model_file, start, target)
         return
     solver = solving.choose_solver(how)
     for note in solver.notes:
         console.say(note)
-    require_writable(target, model_file, start, f"{artifacts.stem_of(model_file)}{SUFFIX}")
-    opened = artifacts.open_model(model_file, start, portfolio_members.solver_names(how.named_solver))
+    require_writable(target, model_file, start, f"{stem_of(model_file)}{SUFFIX}")
+    opened = files_of_models.open_model(model_file, start, portfolio_members.solver_names(how.named_solver))
     solution, written = _solve_and_write(opened, how, solver, model_file, target)
     sense = "maximize" if opened.model.maximised else "minimize"
     files = [str(path) for path in written]
@@ -105,7 +105,7 @@ def solve(
 
 def _solve_and_write(opened, how: SolvingSpec, solver, model_file: Path, target: Path) -> tuple:
     """Return (the solution in the sense of the file, the written files: logs, and the solution as `target`)."""
-    from odtc.workflow import artifacts, solving
+    from odtc.workflow import files_of_models, solving
     from odtc.workflow.sinks import open_logs
 
     written: list[Path] = []
@@ -113,10 +113,10 @@ def _solve_and_write(opened, how: SolvingSpec, solver, model_file: Path, target:
     logs = open_logs(stem, solver.racers, written)
     with solving.listening(console.ConsoleReporter(how.time_limit).solving(solver), logs) as hearing:
         show = hearing.progress
-        hearing = replace(hearing, progress=lambda said: show(artifacts.in_own_sense(opened.model, said)))
+        hearing = replace(hearing, progress=lambda said: show(files_of_models.in_own_sense(opened.model, said)))
         solution = solving.solve_model(opened.model, how, opened.start, model_file, hearing)
-    written += artifacts.write_solution(opened.model, solution, how, target)
-    return artifacts.in_own_sense(opened.model, solution), written
+    written += files_of_models.write_solution(opened.model, solution, how, target)
+    return files_of_models.in_own_sense(opened.model, solution), written
 
 
 def _print_solution(solution, maximised: bool, facts: dict, target: Path) -> None:
@@ -135,15 +135,15 @@ def _print_solution(solution, maximised: bool, facts: dict, target: Path) -> Non
 def _relax(how: SolvingSpec, model_file: Path, as_json: bool) -> None:
     """The bound of the linear relaxation."""
     from odtc.solvers import portfolio_members
-    from odtc.workflow import artifacts, solving
+    from odtc.workflow import files_of_models, solving
 
     solver = solving.choose_solver(how)
     for note in solver.notes:
         console.say(note)
-    opened = artifacts.open_model(model_file, Path("none"), portfolio_members.solver_names(how.named_solver))
+    opened = files_of_models.open_model(model_file, Path("none"), portfolio_members.solver_names(how.named_solver))
     with console.ConsoleReporter(how.time_limit).solving(solver) as hearing:
         found = solving.solve_model(opened.model.relaxed(), how, hearing=hearing)
-    found = artifacts.in_own_sense(opened.model, found)
+    found = files_of_models.in_own_sense(opened.model, found)
     console.say_note(found)
     if as_json:
         facts = {"relaxation": found.objective, "termination": str(found.termination), "solver": found.solver}
@@ -160,7 +160,7 @@ def _plan(kind, spec, model_file, start, target) -> None:
     from odtc.solvers import job_script, portfolio_members
     from odtc.solvers.protocols import PackageSolver
     from odtc.solvers.solver import find_solver
-    from odtc.workflow import artifacts
+    from odtc.workflow import files_of_models
 
     options, program, names = spec.options, spec.program, portfolio_members.solver_names(spec.named_solver)
     modules = [find_solver(name) for name in names]
@@ -169,7 +169,7 @@ def _plan(kind, spec, model_file, start, target) -> None:
         if len(names) > 1:
             raise ChoiceError(f"--script: expected one solver, got {spec.named_solver}; write a job for each")
         modules = [find_solver(module.ELSEWHERE or names[0]) for module in modules]
-    opened = artifacts.open_model(model_file, start, names)
+    opened = files_of_models.open_model(model_file, start, names)
     for module in modules:
         if module.can(PackageSolver):
             given = "" if opened.start is None else ", from its start"

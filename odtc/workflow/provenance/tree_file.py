@@ -29,7 +29,7 @@ from odtc.verification.certificate import read_certificate
 from odtc.verification.claim import claim_of
 from odtc.verification.encoding_again import check_encoding
 from odtc.verification.leaf_sums.limits import Limit
-from odtc.workflow import artifacts
+from odtc.workflow import files_of_models
 from odtc.workflow.decoding import finish, no_solution, with_rows_of
 from odtc.workflow.manifest import SUFFIX, Manifest
 from odtc.workflow.provenance.certified_splits import uncovered_splits
@@ -126,10 +126,10 @@ class SolvedRun:
     ) -> "SolvedRun":
         """Read a solution file; `beside` are manifest, log and template, if they are not next to it, `data` is the
         data file, if it was moved. Raises NoSolutionError if it has no point."""
-        model, solution, manifest = artifacts.open_solution(path, *beside)
+        model, solution, manifest = files_of_models.open_solution(path, *beside)
         if not solution.has_solution:
             raise no_solution(Unsolved(model.problem, model, solution), from_file=True)
-        dataset, note = artifacts.original_data(manifest, data)
+        dataset, note = files_of_models.original_data(manifest, data)
         facts = manifest.facts["data"]
         named = manifest.path.parent / facts["path"] if facts.get("path") else facts["name"]
         return cls(Path(path), model, solution, manifest, dataset, str(data or named), note, seconds)
@@ -141,7 +141,7 @@ class SolvedRun:
 
     def fit(self, simplify: bool = False) -> Fit:
         """Return the run, computed again."""
-        known = [*artifacts.known_trees(self.model, self.path, self.manifest), *self.again.trees]
+        known = [*files_of_models.known_trees(self.model, self.path, self.manifest), *self.again.trees]
         return finish(self.model, self.solution, dataset=self.dataset, known=known, simplify=simplify)
 
     def opened(self, fit: Fit) -> OpenedFit:

@@ -29,7 +29,7 @@ from odtc.solvers.log_parser import read_log_text as read_log
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import SOLVERS, find_solver
 from odtc.solvers.solver import version as found_version
-from odtc.workflow import artifacts
+from odtc.workflow import files_of_models
 
 HERE = Path(__file__).parent
 TRAPS = sorted((HERE / "traps").iterdir())
@@ -191,7 +191,7 @@ def _own(path) -> str:
     """What odtc itself reads, solved by HiGHS from the arrays, in the sense of the file."""
     try:
         model = read_model(path)
-        solution = artifacts.in_own_sense(model, solve(model, "highs", Options(threads=1)))
+        solution = files_of_models.in_own_sense(model, solve(model, "highs", Options(threads=1)))
     except OdtcError:
         return "refused"
     if solution.termination == Termination.ERROR and "expected finite numbers" in solution.message:
