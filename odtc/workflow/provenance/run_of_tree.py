@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -83,9 +84,9 @@ class RunOfTree:
     def parameter(self, key: str) -> str | None:
         """Return the value of a parameter of the formulation, as in `-p KEY=…`; None if there is no manifest, or it has
         no such parameter."""
-        path = self.stem + MANIFEST
-        if os.path.isfile(path) and f'"{key}"'.encode() not in read_file(path):  # it may hold millions of rows
-            return None
+        with suppress(OSError):  # which the sentence on a broken manifest reports, unless there is none
+            if f'"{key}"'.encode() not in read_file(self.stem + MANIFEST):  # it may hold millions of rows
+                return None
         return str(self.manifest.get("model", {}).get("params", {}).get(key) or "") or None
 
     def lines(self) -> list[str]:
