@@ -235,3 +235,18 @@ def test_a_frontier_of_data_in_memory_names_no_file(tmp_path):
     assert "names no data file by its SHA-256" in refused(odtc("verify", "m", folder=tmp_path))
     package.frontier(data, vary=VARY, depth=1).write(tmp_path / "n")
     assert odtc("verify", "n", folder=tmp_path).code == 0
+
+
+def test_a_certificate_and_a_frontier_of_one_stem_are_one_object_of_json(folder, tmp_path):
+    """Each was one of its own, so that no program could read both."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    assert odtc("certify", "d.csv", "--depth", 1, "-o", "both", folder=tmp_path).code == 0
+    shutil.copy(tmp_path / "m.frontier.json", tmp_path / "both.frontier.json")
+    said = odtc("verify", "both", "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts["verified"] and said.facts["optimal"] and said.facts["vary"]
+    assert [one["check"] for one in said.facts["checks"]] == ["tree file", "frontier", "trees", "bounds"]
+    told = odtc("verify", "both", folder=tmp_path).out
+    assert told.index("proved: ") < told.index("\ntree ") < told.index("frontier") < told.index("all 3 checks passed")
+    _forge(tmp_path, lambda facts: facts["points"][0].update(objective=1e6), "both.frontier.json")
+    said = odtc("verify", "both", "--json", folder=tmp_path)
+    assert said.code == 1 and not said.facts["verified"] and "of the frontier failed" in said.err

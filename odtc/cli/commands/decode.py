@@ -155,11 +155,33 @@ def verify(
 
 
 def _verify_proofs(files, data: Path | None, time_limit: float | None, as_json: bool) -> None:
-    """Check the certificate and the frontier of a run without a solution and a tree."""
-    if files.certificate is not None:
-        _verify_certificate(files, data, time_limit, as_json)
-    if files.frontier is not None:
-        _verify_frontier(files.frontier, data, time_limit, as_json)
+    """Verify the certificate, with the tree that was written with it, and the frontier of a run without a solution and
+    a tree, and print the results. Raises SolutionError if a check fails."""
+    from odtc.workflow.provenance.frontier_file import recheck_frontier
+    from odtc.workflow.provenance.tree_file import check_certified_tree
+
+    facts, lines, of_tree, found = {}, [], [], None
+    with console.at_work("verify", as_json):
+        if files.certificate is not None:
+            facts, lines = certify.verify_certificate(files.certificate, data, time_limit)
+        if files.tree is not None:
+            of_tree = [check_certified_tree(files.certificate, files.tree, data)]
+        if files.frontier is not None:
+            found = recheck_frontier(files.frontier, data, time_limit)
+            facts |= {"vary": found.vary, "claimed": list(found.claimed), "files": []}
+    checks = [*of_tree, *(() if found is None else found.checks)]
+    if as_json:
+        console.print_json(facts | _checked(checks) if checks else facts)
+    else:
+        print(*lines, sep="\n", end="\n" * bool(lines))
+        for check in of_tree:
+            print(f"{'tree' if check.passed else 'FAIL'}      {check.text}")
+        if found is not None:
+            console.print_checks(found.checks)
+    if found is not None and found.note:
+        console.say(found.note)
+    console.refuse_failed(of_tree, "the certified tree")
+    console.refuse_failed(() if found is None else found.checks, "the frontier")
 
 
 def _expect_no_solver(given: dict, files) -> None:
@@ -201,40 +223,6 @@ def _checks_of_stem(
         checks += found.checks
         remarks.append(found.note)
     return checks, proof, lines, remarks
-
-
-def _verify_certificate(files, data: Path | None, time_limit: float | None, as_json: bool) -> None:
-    """Verify a certificate, and the tree that was written with it; print what is proved."""
-    from odtc.workflow.provenance.tree_file import check_certified_tree
-
-    checks = []
-    with console.at_work("verify", as_json):
-        proved, lines = certify.verify_certificate(files.certificate, data, time_limit)
-        if files.tree is not None:
-            checks.append(check_certified_tree(files.certificate, files.tree, data))
-    if as_json:
-        console.print_json(proved | _checked(checks) if checks else proved)
-    else:
-        print(*lines, sep="\n")
-        for check in checks:
-            print(f"{'tree' if check.passed else 'FAIL'}      {check.text}")
-    console.refuse_failed(checks, "the certified tree")
-
-
-def _verify_frontier(path: Path, data: Path | None, time_limit: float | None, as_json: bool) -> None:
-    """Verify a frontier by itself, and print the result. Raises SolutionError if a check fails."""
-    from odtc.workflow.provenance.frontier_file import recheck_frontier
-
-    with console.at_work("verify", as_json):
-        found = recheck_frontier(path, data, time_limit)
-    if as_json:
-        told = {"vary": found.vary, "claimed": list(found.claimed), "files": []}
-        console.print_json(told | _checked(found.checks))
-    else:
-        console.print_checks(found.checks)
-    if found.note:
-        console.say(found.note)
-    console.refuse_failed(found.checks, "the frontier")
 
 
 def _checked(checks) -> dict:
