@@ -1,5 +1,6 @@
 """The functions of `odtc` on one run: `build`, `fit`, `plan`, `decode`, `near_optimal`, `frontier` and `certify`."""
 
+import difflib
 import time
 import warnings
 from collections.abc import Sequence
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from odtc.workflow.provenance.certifying import Certificate
 
 REMARKING = 1.0  # seconds that remarks on the rows have at least, also after a limit
+LIKE_A_MODEL = 0.75  # similarity (difflib) from which on a text next to a path is taken for a model's name
 
 
 def build(data=None, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> Model:
@@ -51,8 +53,8 @@ def build(data=None, y=None, model: str = "flowoct", depth: int = 2, *, cuts=Non
         Also as `X=`. A path, or a data frame that contains its labels, is read with the keywords of `odtc.read`
         (`target`, `missing`, `task`, …), which may also be in the dict `reading`.
     y : array (rows,), text or None
-        The labels of `data`; None if it contains them. A text is the name of their column in a data frame, or the
-        model: `build("data.csv", "oct", 3)`.
+        The labels of `data`; None if it contains them. A text is the name of their column, or the model:
+        `build("data.csv", "oct", 3)`.
     model : str
         A formulation of `odtc list models`, or "auto".
     depth : int
@@ -85,7 +87,8 @@ def build(data=None, y=None, model: str = "flowoct", depth: int = 2, *, cuts=Non
 
 def labelled(data, y, model, depth, keywords: dict) -> tuple:
     """Return (data, model, depth), whether labels, their column or the model come second; labels are added to the
-    data, and the keywords state how they are read."""
+    data, and the keywords state how they are read. A text next to a path is the target if no model has a name like
+    it."""
     if "X" in keywords:
         if data is not None:
             raise ChoiceError("expected the data once, got them as X=, too")
@@ -105,6 +108,10 @@ def labelled(data, y, model, depth, keywords: dict) -> tuple:
     if isinstance(y, int):
         raise ChoiceError(f"expected the labels behind the data, got {y!r}; a depth is named: depth={y}")
     if isinstance(y, str):
+        meant = difflib.get_close_matches(y, ("auto", *FORMULATIONS.names()), n=1, cutoff=LIKE_A_MODEL)
+        if isinstance(data, str | Path) and not meant and "target" not in keywords:
+            keywords["target"] = y
+            return data, model, depth
         return data, y, depth if isinstance(model, str) else model
     if y is None:
         return data, model, depth

@@ -274,6 +274,18 @@ def test_rows_and_labels_come_first_everywhere(asked):
     assert asked(X, y, depth=1) is not None and asked(data=X, y=y, depth=1) is not None
 
 
+def test_a_text_next_to_a_path_is_the_target_unless_a_model_has_nearly_this_name(tmp_path):
+    pd.DataFrame(ROWS).to_csv(tmp_path / "rows.csv", index=False)
+    fitted = odtc.fit(tmp_path / "rows.csv", "colour", depth=1)
+    assert fitted.tree.target == "colour" and set(fitted.tree.classes) == {"red", "blue"}
+    assert odtc.near_optimal(tmp_path / "rows.csv", "colour", depth=1).count > 0
+    assert odtc.fit(tmp_path / "rows.csv", "cart", depth=1).tree.target == "y"
+    with pytest.raises(ChoiceError, match="unknown model 'flowct' .did you mean 'flowoct'"):
+        odtc.fit(tmp_path / "rows.csv", "flowct")
+    with pytest.raises(ChoiceError, match="target.* to name a column of .*, got 'color' .did you mean 'colour'"):
+        odtc.fit(tmp_path / "rows.csv", "color")
+
+
 def test_a_frontier_says_which_constraint_it_lacks():
     with pytest.raises(ChoiceError, match="expected vary="):
         odtc.frontier(np.arange(12.0)[:, None], np.arange(12) % 2)
