@@ -78,7 +78,6 @@ def test_a_checker_bounds_all_trees_at_once_as_one_after_the_other(monkeypatch, 
     every = leaf_sums.LeafSumsBound(rank, measure, price, law == "likelihood")
     bounds = []
     for at_once in (True, False):
-        monkeypatch.setattr(every, "_sides", lambda *_: None)
         if not at_once:
             bound_one_by_one(monkeypatch)
         bounds.append(every.least(rows, depth, leaf_sums.ALL, Fraction(0), exact=False))

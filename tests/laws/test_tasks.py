@@ -3,7 +3,6 @@
 import json
 import re
 from contextlib import closing
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -603,44 +602,6 @@ def test_two_levels_in_numpy_have_the_numbers_of_the_loops(seed, monkeypatch):
     found = depth_two_of_moments.depth_two(*given[:5], given[5:])
     assert found[1:] == kernels.depth_two(*given)[1:]
     assert found[0] == pytest.approx(kernels.depth_two(*given)[0], rel=0 if law == laws.SQUARE else 1e-12, abs=0)
-
-
-def tried_at_random(rng: np.random.Generator, rank: np.ndarray) -> list:
-    """Cuts that a certificate could have tried on some rows, of which some sides are not bounded."""
-    cuts = [(g, int(cut)) for g, column in enumerate(rank.T) for cut in np.unique(column)[:-1]]
-    kept = rng.permutation(len(cuts))[: rng.integers(len(cuts) + 1)]
-    return [[*cuts[k], *(None if rng.random() < 0.1 else 0 for _ in range(2))] for k in kept.tolist()]
-
-
-@pytest.mark.parametrize("law", ["squares", "likelihood"])
-def test_the_sides_of_all_tried_cuts_are_bounded_at_once_as_one_by_one(monkeypatch, law):
-    """Of columns with many ranks, with alike cuts, and of rows that no column tells apart."""
-    from fractions import Fraction
-
-    from odtc.verification import leaf_sums
-
-    for seed in range(12):
-        rng = np.random.default_rng(seed)
-        _, data = of_nested_tests(seed, 1)
-        rank, scales = rng.integers(0, 4, (30, 3)), {"number_scale": 10, "weight_scale": 1}
-        rank = np.column_stack([rank, rank[:, 0] > 1, 3 - rank[:, 1]])
-        if law == "likelihood":
-            time, one = rng.exponential(size=30) + 0.1, np.ones(30)
-            data = replace(data, sums=np.column_stack([one, one, one, rng.integers(0, 2, 30), time]))
-        measure = getattr(leaf_sums, law).MEASURE(scales, data)
-        rows = np.flatnonzero(rank[:, 0] <= rng.integers(1, 4))
-        tried, price, bounds = tried_at_random(rng, rank[rows]), Fraction(int(rng.integers(3)), 2) * measure.unit, []
-        for at_once in (False, True):
-            with monkeypatch.context() as patch:
-                if not at_once:
-                    bound_one_by_one(patch)
-                found = leaf_sums.LeafSumsBound(rank, measure, price, law == "likelihood")
-                bounds.append(found.least(rows, 3, tried, Fraction(0), exact=False))
-            assert (found._at_once is not None) == at_once
-        assert bounds[1] == pytest.approx(max(bounds[0], 0.0), rel=1e-9, abs=1e3 * measure.near)
-        for wrong in ([-1, 0, 0, 0], [0, 99, 0, 0], [0, -1, 0, 0], [0, 0], [9, 0, 0, 0], *tried[:1]):
-            with pytest.raises((ValueError, IndexError)):
-                found.least(rows, 3, [*tried, wrong], Fraction(0), exact=False)
 
 
 @pytest.mark.parametrize("seed", [0, 4, 10])

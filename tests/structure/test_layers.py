@@ -77,7 +77,6 @@ CHECKER = {
         "leaf_sums/likelihood",
         "leaf_sums/two_levels",
         "leaf_sums/every_tree",
-        "leaf_sums/tried_cuts",
     )
 }
 CHECKER_MAY = {"base", "data", "errors", "trees", "verification"}

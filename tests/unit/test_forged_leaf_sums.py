@@ -25,7 +25,7 @@ from tests.unit.test_forged_certificates import CELLS, patched
 
 MODULES = (
     "leaf_sums",
-    *(f"leaf_sums.{name}" for name in ("bound", "squares", "likelihood", "tried_cuts", "two_levels")),
+    *(f"leaf_sums.{name}" for name in ("bound", "squares", "likelihood", "two_levels")),
 )
 RULES = {
     key: site
@@ -34,7 +34,7 @@ RULES = {
 }
 # Rules that say in words what a later one would stop at: nothing is taken without them, and why.
 WORDED = {
-    "bound._stands_for: it tries a cut that separates": "a state without rows is refused, too",
+    "bound._cut: it tries a cut that separates": "a state without rows is refused, too",
     "likelihood.__init__: its scale is not a whole": "the weights would be no whole numbers above 0",
     "likelihood._cost: the hazard of a leaf with": "it is divided by",
     "leaf_sums.check: limits on all splits of a": "the loops over all trees have no formula of lines",
@@ -232,7 +232,7 @@ FORGERIES = {
     "bound.least: it tries cuts of columns that": lambda: tried([0, 0, 7, 0, 0], texts=("leaves <= 5",)),
     "bound._all_cuts: it tries all cuts of trees": lambda: forged(with_terms(true(), depth=5), depth=5, tried="all"),
     "bound._cut: a cut that it tries has": lambda: tried([0, 0, 0, 0, 0]),
-    "bound._stands_for: it tries a cut that separates": lambda: tried([0, 99, 0, 0]),
+    "bound._cut: it tries a cut that separates": lambda: tried([0, 99, 0, 0]),
     "whole_trees.of: its trees have": lambda: forged(with_terms(true(), constraints=["splits <= -1"]), splits=-1),
     "whole_trees.of: its trees split on fewer than": lambda: forged(
         with_terms(true(), constraints=["together[a]"]), together=[["a"]]

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from odtc.verification.certificate import check
-from odtc.verification.leaf_sums import ALL, tried_cuts, two_levels
+from odtc.verification.leaf_sums import ALL, two_levels
 from odtc.verification.leaf_sums.bound import LeafSumsBound
-from odtc.verification.leaf_sums.likelihood import Likelihood
 from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.squares import Squares
-from tests.plain_kernels import bound_one_by_one, run_plain
-from tests.unit.test_forged_leaf_sums import CELLS, numbers, times, true
+from tests.plain_kernels import run_plain
+from tests.unit.test_forged_leaf_sums import numbers, true
 
 
 def cost(law, unit, moments, told, rows):
@@ -71,6 +70,10 @@ def test_every_root_of_two_levels_has_its_best_tree(law, least, leaves, seed):
     found = two_levels.root_costs(rank, moments, rows, total, laws, price, least, leaves)
     assert [tuple(map(int, key)) for key in zip(*found[:2])] == list(wanted)
     assert found[2] == pytest.approx(list(wanted.values()), rel=1e-12, abs=1e-9)
+    best = min([leaf(rows), *wanted.values()])
+    assert two_levels.least_cost(rank, moments, rows, total, laws, price, least, leaves) == pytest.approx(
+        best, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("law", [two_levels.SQUARE, two_levels.CHEAPEST])
@@ -96,83 +99,6 @@ def plain(monkeypatch):
     run_plain(monkeypatch)
     with np.errstate(over="ignore"):
         yield
-
-
-def bounds(task, depth=3, seed=0):
-    """(bound, rows) of a table of which two columns separate rows alike."""
-    data, law = (numbers(), Squares) if task == "regression" else (times(), Likelihood)
-    cells = np.array(CELLS, np.int64)
-    rank = np.column_stack([cells, cells[:, 0].max() - cells[:, 0], np.random.default_rng(seed).integers(0, 4, 12)])
-    return LeafSumsBound(rank, law(true(task), data), Fraction(seed, 3), law is Likelihood), np.arange(12)
-
-
-def listed(rank, seed, below=(0, None)):
-    """Some cuts of some columns, with sides that are bounded or not."""
-    rng = np.random.default_rng(seed)
-    cuts = [(g, int(cut)) for g in range(rank.shape[1]) for cut in np.unique(rank[:, g])[:-1]]
-    kept = rng.permutation(len(cuts))[: rng.integers(1, len(cuts) + 1)]
-    return [[*cuts[at], *(below[int(rng.random() < 0.2)] for _ in range(2))] for at in kept]
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
-@pytest.mark.parametrize("task", ["regression", "survival"])
-@pytest.mark.parametrize("seed", range(8))
-def test_tried_cuts_give_the_same_bound_at_once_and_one_by_one(task, depth, seed, monkeypatch):
-    """Both may be off by what they say that rounding adds."""
-    found, exact, states = [], [], []
-    for at_once in (False, True):
-        with monkeypatch.context() as patch:
-            if not at_once:
-                bound_one_by_one(patch)
-            bound, rows = bounds(task, seed=seed)
-            part = rows if seed % 2 else rows[3:]
-            tried, need = listed(bound.rank[part], seed), bound.measure.low(bound.moments.sum(axis=1))
-            found.append(bound.least(part, depth, tried, Fraction(0), exact=False))
-            states.append(bound.n_states)
-            exact.append(bound.least(part, depth, tried, need))
-            near = 8 * bound.near
-    assert states[0] == states[1]
-    assert exact[1] == pytest.approx(exact[0], abs=max(near, 1e-9))
-    assert found[1] == pytest.approx(found[0], abs=max(near, 1e-9))
-
-
-def test_entries_that_are_no_cuts_are_left_to_others():
-    good = [0, 1, 0, None]
-    assert tried_cuts.as_array([good, [1, -3, None, 0]], 2).tolist() == [[0, 1, 1, 0], [1, -3, 0, 1]]
-    assert tried_cuts.as_array([], 2).shape == (0, 4)
-    for wrong in (
-        (0, 1, 0, 0),
-        [0, 1, 0],
-        [0, 1, 0, 0, 0],
-        [2, 1, 0, 0],
-        [-1, 1, 0, 0],
-        [0, 2**31, 0, 0],
-        [0, -(2**31), 0, 0],
-        [0.0, 1, 0, 0],
-        [True, 1, 0, 0],
-        [0, 1.0, 0, 0],
-        [0, 1, 1, 0],
-        [0, 1, 0, 1],
-        [0, 1, 0.0, None],
-        [0, 1, None, False],
-        [0, 1, [], 0],
-    ):
-        assert tried_cuts.as_array([good, wrong], 2) is None, wrong
-    assert tried_cuts.as_array([[1, 2**31 - 1, 0, 0]], 2) is not None
-
-
-def test_a_cut_that_is_tried_twice_or_parts_no_rows_is_left_to_others():
-    bound, rows = bounds("regression")
-    marks = [(column, cut, abs(group)) for column, own in enumerate(bound.alike) for cut, group in own.items()]
-    shared = np.ascontiguousarray(np.array(marks, np.int64).reshape(-1, 3).T)
-    own = tried_cuts.TriedCuts(bound.rank, bound.measure, (bound.floors, 1.0), 0.0, bound.near, shared)
-    assert own.bound(rows, [[0, 0, 0, 0]]).bounded == 2 and own.bound(rows, [[0, 0, None, 0]]).bounded == 1
-    assert own.bound(rows, [[0, 0, 0, 0], [0, 0, 0, 0]]) is None
-    for levels in (1, 2):
-        assert own.bound(rows, [[0, 99, 0, 0]], levels) is None and own.bound(rows, [[0, -1, 0, 0]], levels) is None
-    assert own.bound(rows[:0], [[0, 0, 0, 0]]) is None and own.bound(rows, [[0, 0, 0]]) is None
-    columns = bound.rank.shape[1]
-    assert own.bound(rows, [[columns - 1, 0, 0, 0]]).bounded == 2 and own.bound(rows, [[columns, 0, 0, 0]]) is None
 
 
 @pytest.mark.parametrize("depth", [3, 4])
@@ -225,24 +151,36 @@ def test_a_side_of_three_levels_of_which_nothing_was_tried_is_bounded_by_nothing
         assert bound.least(rows, 2, 0, Fraction(10**6), exact=exact) > 0
 
 
-def test_cuts_that_part_some_rows_alike_are_one_cut_among_the_rows_that_there_are(monkeypatch):
-    """At the rank below the cut that some row has; none if all rows lie on one side."""
+def test_cuts_that_part_some_rows_alike_are_one_cut_among_the_rows_that_there_are():
+    """At the rank below the cut that some row has: of all cuts the bound is what the best tree costs, of some no more;
+    a cut is bounded as well by the sides of the one that the second column, which mirrors the first, has there."""
     pairs = np.array([[0, 4], [1, 3], [2, 2], [3, 1], [4, 0], [4, 0]] * 2)
     rank = np.column_stack([pairs, np.arange(12) * 5 % 12])  # the second column mirrors the first, the third differs
     for kept in ([0, 1, 2, 6], [1, 2, 3, 7], [2, 3, 4, 5], [3, 4, 5, 9], [4, 5, 10, 11], [0, 3, 6, 9], list(range(12))):
+        bound, rows = LeafSumsBound(rank, Squares(true(), numbers()), Fraction(1, 3), False), np.array(kept)
+        best = _best(bound, rows, 3)
+        cuts = [(g, int(cut)) for g in range(3) for cut in np.unique(rank[rows, g])[:-1]]
         found = []
-        for at_once in (True, False):
-            with monkeypatch.context() as patch:
-                if not at_once:
-                    bound_one_by_one(patch)
-                bound = LeafSumsBound(rank, Squares(true(), numbers()), Fraction(1, 3), False)
-                rows = np.array(kept)
-                cuts = [(g, int(cut)) for g in range(3) for cut in np.unique(rank[rows, g])[:-1]]
-                for number in range(len(cuts) + 1):
-                    asked = [[*cut, 0, 0] for cut in cuts[:number]]
-                    found.append((at_once, bound.least(rows, 3, asked, Fraction(0), exact=False)))
-        half = len(found) // 2
-        assert [value for _, value in found[half:]] == pytest.approx([value for _, value in found[:half]], abs=1e-9)
+        for number in range(len(cuts) + 1):
+            asked = [[*cut, 0, 0] for cut in cuts[:number]]
+            found.append(bound.least(rows, 3, asked, Fraction(0), exact=False) + bound.floor(rows, False))
+        assert (np.diff(found) >= -bound.slack).all()
+        assert found[-1] == pytest.approx(float(best), abs=1e-9)
+        without = [[*cut, 0, 0] for cut in cuts if cut[0] != 1]
+        assert bound.least(rows, 3, without, Fraction(0), exact=False) == pytest.approx(
+            found[-1] - bound.floor(rows, False)
+        )
+
+
+def _best(bound: LeafSumsBound, rows, depth: int) -> Fraction:
+    """What the best tree costs, by trying all."""
+    found = _exactly(bound, rows)
+    for column in range(bound.rank.shape[1]) if depth else ():
+        for cut in np.unique(bound.rank[rows, column])[:-1]:
+            left = bound.rank[rows, column] <= cut
+            below = _best(bound, rows[left], depth - 1) + _best(bound, rows[~left], depth - 1)
+            found = min(found, bound.price + below)
+    return found
 
 
 def _exactly(bound: LeafSumsBound, rows) -> Fraction:

@@ -3,7 +3,6 @@
 import json
 import math
 from fractions import Fraction
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,8 +17,6 @@ from odtc.verification.leaf_sums import (
     _less,
     every_tree,
     squares,
-    tried_cuts,
-    two_levels,
 )
 from odtc.verification.leaf_sums.bound import ALL, LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
@@ -30,9 +27,6 @@ from odtc.verification.threshold_columns import left_of
 from tests import pipeline
 from tests.plain_kernels import bound_one_by_one, run_plain
 from tests.unit.test_forged_leaf_sums import CELLS, NUMBERS, leaves, numbers, retold, times, true
-from tests.unit.test_leaf_sum_loops import cost, roots
-
-OFF, UNIT = 0.25, 0.5  # what sides are off by, and the unit of floors
 
 
 @pytest.fixture(autouse=True)
@@ -76,80 +70,27 @@ def least_of(rank, rows, tried, found, shared) -> float:
     return min(map(max, by_group.values()))
 
 
-@pytest.mark.parametrize("law", [two_levels.SQUARE, two_levels.LIKELIHOOD])
-@pytest.mark.parametrize("levels", [1, 2])
-@pytest.mark.parametrize(("seed", "n", "places"), [(0, 11, 64), (1, 9, 4), (2, 12, 4), (3, 10, 64), (4, 70, 8)])
-def test_sides_of_tried_cuts_cost_what_their_best_trees_do(seed, n, places, levels, law):
-    rng = np.random.default_rng(seed)
-    rank, shared = mirrored(rng, n, 4 if n < 20 else 2)
-    moments = np.stack([rng.integers(1, 5, n), rng.integers(0, 5, n)])
-    told, floors = np.stack([rng.integers(30, 40, n), rng.integers(0, 3, n)]), rng.integers(0, 4, n)
-    unit, price = (1.0, 4.0)[law == two_levels.LIKELIHOOD], (0.0, 0.5, 2.5)[seed % 3]
-    measure = SimpleNamespace(moments=moments, told_parts=told, LAW=law, root_unit=unit)
-    own = tried_cuts.TriedCuts(rank, measure, (floors, UNIT), price, OFF, shared)
-    words = -(-n // 64)
-    own.memo = np.zeros((places, words), np.uint64), np.full(places, np.nan), np.zeros(1, np.int64)
-    rows = np.sort(rng.choice(n, n - 2, replace=False))
-    tried = tried_of(rng, rank, rows)
-    sides = own.bound(rows, tried, levels)
-    leaf = partial(cost, law, unit, moments, told[0] + told[1] * 2**36)
-
-    def best(part) -> float:
-        below = roots(rank, part, leaf, price, 1, 2 if levels == 1 else 0)
-        return min(leaf(part), *below.values()) if below else leaf(part)
-
-    for (column, cut, *asked), got in zip(tried, sides.found, strict=True):
-        left = rank[rows, column] <= cut
-        for wanted, side, found in zip(asked, (rows[left], rows[~left]), got):
-            expected = 0.0 if wanted is None else best(side) - OFF - UNIT * floors[side].sum()
-            assert found == pytest.approx(expected, rel=1e-12, abs=1e-4), (column, cut)
-    assert sides.bounded == sum(part is not None for entry in tried for part in entry[2:])
-    assert sides.least == pytest.approx(least_of(rank, rows, tried, sides.found, shared), rel=1e-12)
-
-
-def made(rank, rng) -> tried_cuts.TriedCuts:
-    """Tried cuts of rows of which each counts otherwise, no two columns alike."""
-    n = len(rank)
-    moments = np.stack([rng.integers(1, 5, n), rng.integers(0, 5, n)])
-    told, floors = np.stack([rng.permutation(n) + 10**6, np.zeros(n, int)]), rng.integers(0, 4, n)
-    measure = SimpleNamespace(moments=moments, told_parts=told, LAW=two_levels.SQUARE, root_unit=1.0)
-    return tried_cuts.TriedCuts(rank, measure, (floors, UNIT), 1.0, OFF, np.zeros((3, 0), np.int64))
-
-
-@pytest.mark.parametrize("n", [12, 70, 130])
-def test_sides_that_differ_by_one_row_are_remembered_apart(n, monkeypatch):
-    monkeypatch.setattr(tried_cuts, "best_gain", lambda rank, moments, rows, *terms: float(moments[0, rows].sum()))
-    rank, every, tried = np.random.default_rng(n).integers(0, 4, (n, 2)), np.arange(n), [[0, 1, 0, 0], [1, 2, 0, 0]]
-    own = made(rank, np.random.default_rng(0))
-    if n > 64:  # sides of many words at few places
-        own.memos[1] = np.zeros((32, own.memos[1][0].shape[1]), np.uint64), np.full(32, np.nan), np.zeros(1, np.int64)
-    for row in sorted({0, 1, 5, 62, 63, 64, 65, 127, 128, n - 1} & set(range(n))):
-        for rows in (every, np.delete(every, row), np.delete(every, [row, 2])):
-            anew = made(rank, np.random.default_rng(0))
-            assert own.bound(rows, tried).found == anew.bound(rows, tried).found, row
-
-
-@pytest.mark.parametrize("levels", [1, 2])
 @pytest.mark.parametrize("seed", range(6))
-def test_a_cut_between_two_ranks_is_that_of_the_lower_one(seed, levels):
+def test_a_cut_between_two_ranks_is_that_of_the_lower_one(seed):
     """A state's rows need not have the rank that is named."""
     rng = np.random.default_rng(seed)
-    rank = 3 * rng.integers(0, 4, (9, 2))
-    own, rows = made(rank, rng), np.sort(rng.permutation(9)[:7])
+    rank = 3 * rng.integers(0, 4, (12, 2))
+    bound, rows = (
+        LeafSumsBound(rank, Squares(true(), numbers()), Fraction(1, 2), False),
+        np.sort(rng.permutation(12)[:9]),
+    )
     tried = tried_of(rng, rank, rows)
-    wanted = own.bound(rows, tried, levels)
+    wanted = bound.least(rows, 3, tried, Fraction(0), exact=False)
     for more in (1, 2):
-        found = own.bound(rows, [[column, cut + more, *sides] for column, cut, *sides in tried], levels)
-        assert found == wanted
-    if tried:
-        again = [tried[0][0], tried[0][1] + 1, *tried[0][2:]]
-        assert own.bound(rows, [*tried, again], levels) is None  # the same cut twice
+        found = [[column, cut + more, *sides] for column, cut, *sides in tried]
+        assert bound.least(rows, 3, found, Fraction(0), exact=False) == wanted
+    with pytest.raises(ValueError, match="a cut twice"):
+        bound.least(rows, 3, [*tried, [tried[0][0], tried[0][1] + 1, *tried[0][2:]]], Fraction(0), exact=False)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_tried_cuts_of_a_part_of_the_rows_bound_those_that_part_it_alike(seed, monkeypatch):
-    """One by one in numpy, too: cuts that part all rows alike may part these at another rank, or not at all."""
-    bound_one_by_one(monkeypatch)
+def test_tried_cuts_of_a_part_of_the_rows_bound_those_that_part_it_alike(seed):
+    """Cuts that part all rows alike may part these at another rank, or not at all."""
     rng = np.random.default_rng(seed)
     rank = mirrored(rng, 12)[0]
     kind = np.unique(rank, axis=0, return_inverse=True)[1].reshape(-1)
@@ -422,7 +363,7 @@ def test_leaves_of_a_survival_cost_what_their_hazards_say(weight):
     for row in range(12):
         ends = int(found.moments[0, row]), int(found.moments[0, row]) + 2
         assert ends[0] <= int(w[row]) * hazard[row] * unit <= ends[1]
-    assert found.told_parts.tolist() == [found.moments[1].tolist(), [0] * 12] and found.root_unit == unit
+    assert found.root_unit == unit
     for rows in ([0, 1, 2], [4, 7, 9, 10], list(range(12)), [0]):
         events = sum(int(w[row]) for row in rows if event[row])
         total = float(sum(int(w[row]) * hazard[row] for row in rows))
@@ -482,8 +423,8 @@ def test_all_cuts_at_once_cost_no_more_than_the_best_tree(price, depth, task, mo
     tried = bound._all_cuts(every, depth, NO_LIMIT)
     assert bound.n_states == 1 + 2 * len(tried)
     sides = bound._all_sides(every, tried, depth - 1)
-    assert sides.bounded == 2 * len(tried)
-    for (column, cut, *_), found in zip(tried, sides.found):
+    assert sides.shape == (len(tried), 2)
+    for (column, cut, *_), found in zip(tried, sides.tolist()):
         goes = rank[:, column] <= cut
         for side, rows in zip(found, (every[goes], every[~goes])):
             assert 0 <= best(rows, depth - 1) - bound.floor(rows) - Fraction(side) < 1e-6
@@ -581,25 +522,6 @@ def test_a_leaf_alone_costs_what_it_does_beyond_its_floor(depth):
     assert bound.least(every, depth, [[0, 0, 0, 0]], leaf - floor) == leaf - floor
     cheap = LeafSumsBound(rank, bound.measure, Fraction(0), False)
     assert cheap.least(every, depth, [], leaf - floor, Limit(1, 1)) == leaf - floor
-
-
-@pytest.mark.parametrize("seed", range(16))
-def test_cuts_that_are_alike_in_a_part_of_all_ranks(seed):
-    """Ranks that no row of the state has, below, between and above; sides of which nothing is said bound nothing."""
-    rng = np.random.default_rng(seed)
-    first = rng.integers(0, 9, 40)
-    mirrored = seed > 5  # the second column is the first one turned round
-    rank = np.column_stack([first, 8 - first if mirrored else first, rng.integers(0, 2, 40)])
-    rows = np.flatnonzero(np.isin(first, [[0, 1], [0, 3, 4], [2, 5, 8], [1, 7]][seed % 4]))
-    marks = [(column, cut, 8 - cut if column and mirrored else cut + 1) for column in (0, 1) for cut in range(8)]
-    shared = np.array(marks, np.int64).T.copy()
-    tried = [[g, int(cut), 0, 0] for g in range(3) for cut in np.unique(rank[rows, g])[:-1] if rng.random() < 0.7]
-    found = [rng.integers(0, 2 + 5 * (seed % 3), 2).astype(float).tolist() for _ in tried]
-    listed = np.array(tried, np.int64).reshape(-1, 4)
-    got = tried_cuts.least_of_cuts(rank, rows, listed, np.array(found).reshape(-1, 2), shared)
-    assert got == least_of(rank, rows, tried, found, shared)
-    alone = tried_cuts.least_of_cuts(rank[:, :2].copy(), rows, listed[:0], np.zeros((0, 2)), shared)
-    assert alone == 0.0
 
 
 def table(y, weight=1.0) -> SimpleNamespace:

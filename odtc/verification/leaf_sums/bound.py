@@ -14,8 +14,7 @@ from odtc.base import deadline
 from odtc.base.value_class import value_class
 from odtc.verification.leaf_sums import every_tree
 from odtc.verification.leaf_sums.limits import NO_LIMIT, Limit
-from odtc.verification.leaf_sums.tried_cuts import Sides, TriedCuts
-from odtc.verification.leaf_sums.two_levels import root_costs
+from odtc.verification.leaf_sums.two_levels import least_cost, root_costs
 from odtc.verification.threshold_columns import cut_groups
 
 ALL = "all"  # of a state of which all cuts are tried
@@ -39,7 +38,7 @@ class LeafSumsBound:
         self.rank, self.measure, self.moments, self.price, self.n_states = rank, measure, measure.moments, price, 1
         self.near = 2 * measure.near  # of rounded numbers: more than the error of them and of a few sums of them
         self.slack = 64 * self.near  # no bound of rounded numbers misses the exact one by more
-        self._single, self._by_sums = single, measure.LAW is not None
+        self._single, self._by_sums, self._price = single, measure.LAW is not None, float(price)
         dense = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rank.T], axis=1)
         self.cuts = dense.max(axis=0)  # of each column
         groups = cut_groups(dense, np.argsort(dense, axis=0, kind="stable").T)
@@ -47,7 +46,6 @@ class LeafSumsBound:
         # By column the cuts that separate the rows as one of another column does: {rank: number of the group}, less
         # than 0 if the left side of the one is the right side of the other.
         self.alike: list[dict[int, int]] = []
-        self._at_once: TriedCuts | None = None
         self._known: dict[tuple[int, Limit, bytes], float] = {}  # what `best` found in rounded numbers
         for column, group in zip(rank.T, groups):
             own, values = np.abs(group), np.unique(column)
@@ -118,29 +116,28 @@ class LeafSumsBound:
             if exact:
                 return self.best(rows, depth, need + floor, limit) - floor
             return self._rounded(rows, depth, limit) - floor
+        sides = None
         if tried == ALL:
             tried = self._all_cuts(rows, depth, limit)
             sides = self._all_sides(rows, tried, depth - 1)
-        else:
-            if any(type(one) is not int for entry in tried for one in entry[: 3 if limit.leaves else 2]):
-                raise ValueError("a cut that it tries is not in whole numbers")
-            sides = self._sides(rows, depth, tried, limit, exact)
+        elif any(type(one) is not int for entry in tried for one in entry[: 3 if limit.leaves else 2]):
+            raise ValueError("a cut that it tries is not in whole numbers")
         if sides is not None and not exact:
-            self.n_states += sides.bounded
+            self.n_states += sides.size
             leaf = self._leaf(rows, False) - self.floor(rows, False)
-            return min(leaf, float(self.price) + sides.least)
+            return min(leaf, self._price + float(sides.sum(axis=1).min()))
         by_column: dict[tuple[int, int], dict[int, _Cut]] = {}
         for number, (column, cut, *below) in enumerate(tried):
             share, *below = below if limit.leaves else (0, *below)
-            cut = self._stands_for(rows, column, cut)
+            known = (None, None) if sides is None else sides[number].tolist()
+            cut, bounds = self._cut(rows, column, cut, below, depth - 1, limit.of_sides(share), known)
             cuts = by_column.setdefault((column, share), {})
             if cut in cuts:
                 raise ValueError("it tries a cut twice")
-            known = (None, None) if sides is None else sides.found[number]
-            cuts[cut] = self._cut(rows, column, cut, below, depth - 1, limit.of_sides(share), known)
+            cuts[cut] = bounds
         found = self._leaf(rows, exact) - self.floor(rows, exact)
         alike: dict[tuple[int, int], Fraction | float] = {}
-        price = self.price if exact else float(self.price)
+        price = self.price if exact else self._price
         for column in range(self.rank.shape[1]):
             ranks, count = np.unique(self.rank[rows, column], return_counts=True)
             below = np.cumsum(count)[:-1]
@@ -173,8 +170,8 @@ class LeafSumsBound:
             return -np.inf
         self.n_states += gains[1].size
         told = float(self.moments[self.measure.TOLD, rows].sum())
-        split = told - float(gains[1].sum(axis=1).max()) + float(self.price)
-        return Fraction(min(split, self._leaf(rows, False)) - WHOLE_SUMS * (told + float(self.price)))
+        split = told - float(gains[1].sum(axis=1).max()) + self._price
+        return Fraction(min(split, self._leaf(rows, False)) - WHOLE_SUMS * (told + self._price))
 
     def _side_gains(self, rows: np.ndarray, tried: list, levels: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return (bool (cuts, rows), the left side of each cut; float64 (cuts, 2), the gain of the best tree of two or
@@ -185,57 +182,38 @@ class LeafSumsBound:
         alike = left != left[:, :1]  # splits with exchanged sides count as equal
         first, kind = np.unique(np.packbits(alike, axis=1), axis=0, return_index=True, return_inverse=True)[1:]
         laws = self.measure.LAW, self.measure.root_unit
-        gains = every_tree.side_gains(alike[first], self.moments[:2, rows], laws, float(self.price), levels)
+        gains = every_tree.side_gains(alike[first], self.moments[:2, rows], laws, self._price, levels)
         if gains is None:
             return None
         gains = gains[kind.reshape(-1)]
         return left, np.where(left[:, :1], gains, gains[:, ::-1])
 
-    def _all_sides(self, rows: np.ndarray, tried: list, levels: int) -> Sides | None:
-        """Return the sides of two or three levels of all cuts at once, None if they are found one by one."""
+    def _all_sides(self, rows: np.ndarray, tried: list, levels: int) -> np.ndarray | None:
+        """Return float64 (cuts, 2), rounded lower bounds on the costs of the sides of all cuts, of two or three levels;
+        None if they are found one by one."""
         gained = self._side_gains(rows, tried, levels)
         if gained is None:
             return None
         left, gains = gained
         told = self.measure.rounded[self.measure.TOLD, rows]
         floors = self.floors[rows].astype(float) / float(self.parts)
-        found = np.zeros((len(tried), 2))
-        for side, own in enumerate((left, ~left)):
-            found[:, side] = np.maximum(0.0, own @ told - gains[:, side] - self.near - own @ floors)
-        return Sides(found.tolist(), float(found.sum(axis=1).min()), found.size)
+        found = np.stack([own @ told - own @ floors for own in (left, ~left)], axis=1)
+        return np.maximum(0.0, found - gains - self.near)
 
-    def _sides(self, rows: np.ndarray, depth: int, tried: list, limit: Limit, exact: bool) -> Sides | None:
-        """Return the sides of one or two levels of all tried cuts at once, None if they are found one by one."""
-        if depth not in (2, 3) or limit != NO_LIMIT or type(tried) is not list or not self._by_sums:
-            return None
-        if self._at_once is None:
-            marks = [(column, cut, abs(group)) for column, own in enumerate(self.alike) for cut, group in own.items()]
-            shared, floors = np.array(marks, np.int64).reshape(-1, 3).T, (self.floors, 1 / float(self.parts))
-            price = float(self.price)
-            self._at_once = TriedCuts(self.rank, self.measure, floors, price, self.near, np.ascontiguousarray(shared))
-        return self._at_once.bound(rows, tried, depth - 1, not exact)
-
-    def _cut(self, rows: np.ndarray, column: int, cut: int, below: list, depth: int, limits, known) -> "_Cut":
-        """Return lower bounds on the costs of the sides of a tried cut; rounded numbers for them may be known."""
-        left = self.rank[rows, column] <= cut
-        parts, free = (rows[left], rows[~left]), limits[0].rows > 1
+    def _cut(self, rows: np.ndarray, column: int, cut: int, below: list, depth: int, limits, known):
+        """Return the rank of these rows whose cut separates them as `cut` does, and lower bounds on the costs of its
+        sides, for which rounded numbers may be known; raises ValueError if it leaves one side without rows."""
+        rank, free = self.rank[rows, column], limits[0].rows > 1
+        left = rank <= cut
+        parts = rows[left], rows[~left]
+        if not (len(parts[0]) and len(parts[1])):
+            raise ValueError("it tries a cut that separates no rows")
         if len(below) != (4 if free else 2):
             raise ValueError("a cut that it tries has not two sides")
-        own = tuple(map(_Side, (self, self), parts, below[:2], (depth, depth), limits, known))
-        if not free:
-            return _Cut(own, own)
-        return _Cut(
-            own, tuple(map(_Side, (self, self), parts, below[2:], (depth, depth), map(_any_rows, limits), known))
-        )
-
-    def _stands_for(self, rows: np.ndarray, column: int, cut: int) -> int:
-        """Return the rank of these rows whose cut separates them as `cut` does; raises ValueError if it leaves one
-        side without rows."""
-        rank = self.rank[rows, column]
-        left = rank[rank <= cut]
-        if not 0 < len(left) < len(rank):
-            raise ValueError("it tries a cut that separates no rows")
-        return int(left.max())
+        own = near = tuple(map(_Side, (self, self), parts, below[:2], (depth, depth), limits, known))
+        if free:
+            near = tuple(map(_Side, (self, self), parts, below[2:], (depth, depth), map(_any_rows, limits), known))
+        return int(rank[left].max()), _Cut(own, near)
 
     def _column(self, column: int, ranks: np.ndarray, fits: np.ndarray, cuts: dict, need: Fraction | None, others):
         """Return the least cost of a cut of a column, without its branch node.
@@ -330,24 +308,31 @@ class LeafSumsBound:
         inside[rows] = True
         key = depth, limit, np.packbits(inside).tobytes()
         if key not in self._known:
-            costs = self._roots(rows, depth, limit)[2] if depth else np.zeros(0)
-            self._known[key] = min(self._leaf(rows, False), float(costs.min(initial=np.inf)) - self.near)
+            deadline.check()
+            if self._by_sums and depth:
+                self._known[key] = least_cost(*self._of_roots(rows, depth, limit)) - self.near
+            else:
+                costs = self._roots(rows, depth, limit)[2] if depth else np.zeros(0)
+                self._known[key] = min(self._leaf(rows, False), float(costs.min(initial=np.inf)) - self.near)
         return self._known[key]
+
+    def _of_roots(self, rows: np.ndarray, depth: int, limit: Limit) -> tuple:
+        """Return the arguments of `root_costs` and `least_cost`."""
+        measure = self.measure
+        told = float(measure.rounded[measure.TOLD].take(rows).sum())
+        laws, leaves = (measure.LAW, measure.root_unit), 2 if depth == 1 else limit.leaves
+        return self.rank, self.moments, rows, told, laws, self._price, limit.rows, leaves
 
     def _roots(self, rows: np.ndarray, depth: int, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (column, cut, cost as a float) of each cut of these rows, with the best tree of depth - 1 on either
         side."""
-        measure = self.measure
-        if not self._by_sums:
-            return self._roots_by_sides(rows, depth, limit)
         deadline.check()
-        told = float(measure.rounded[measure.TOLD, rows].sum())
-        laws, leaves = (measure.LAW, measure.root_unit), 2 if depth == 1 else limit.leaves
-        return root_costs(self.rank, self.moments, rows, told, laws, float(self.price), limit.rows, leaves)
+        if self._by_sums:
+            return root_costs(*self._of_roots(rows, depth, limit))
+        return self._roots_by_sides(rows, depth, limit)
 
     def _roots_by_sides(self, rows: np.ndarray, depth: int, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return `_roots` if the cost of a leaf is no function of sums; the costs are lower bounds."""
-        deadline.check()
         columns, cuts, costs = self.measure.stumps(self.rank, rows, limit.rows)
         for at in range(len(columns)) if depth == 2 else ():
             left, costs[at] = self.rank[rows, columns[at]] <= cuts[at], np.inf
@@ -355,7 +340,7 @@ class LeafSumsBound:
                 sides = zip((rows[left], rows[~left]), limit.of_sides(share))
                 below = (self._rounded(part, *reversed(own.at(1))) for part, own in sides)
                 costs[at] = min(costs[at], sum(below))
-        return columns, cuts, costs + float(self.price)
+        return columns, cuts, costs + self._price
 
 
 @value_class

@@ -32,7 +32,7 @@ NEAR = 1e-10  # of the events: what floats are off by, and more
 
 class Likelihood:
     """The costs of leaves of some data, by `moments`, int64 (3, rows): w Λ in units of 2^-bits, w δ, and 1; `rounded`
-    contains them in floats, `told_parts` the cost of rows before any gain, w δ, without a higher part."""
+    contains them in floats."""
 
     LAW, TOLD = LIKELIHOOD, 1
 
@@ -56,7 +56,6 @@ class Likelihood:
             raise CertificateError("the hazards of the data cannot be rounded as narrowly as a certificate needs")
         self.moments = np.stack([np.array(below, np.int64), w * event, np.ones(len(w), np.int64)])
         self.rounded = self.moments.astype(float)
-        self.told_parts = np.stack([self.moments[1], np.zeros_like(self.moments[1])])
         self.near, self.root_unit = NEAR * float(self.moments[1].sum()), 2.0**self.bits
 
     def low(self, sums) -> Fraction:

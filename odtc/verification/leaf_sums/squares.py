@@ -37,7 +37,7 @@ LOW = 36  # bits of the lower part of a square; of at most 2^26 rows they can be
 
 class Squares:
     """The costs of leaves of some data, by `moments`, int64 (4, rows): w, w t and the two parts of w t²; `rounded`
-    holds w, w t and w t² in floats, `told_parts` the last two."""
+    holds w, w t and w t² in floats."""
 
     def __init__(self, facts: dict, dataset: Dataset):
         scale, number, bits = facts["weight_scale"], facts.get("number_scale"), facts.get("number_bits")
@@ -61,7 +61,6 @@ class Squares:
         parts = [np.array([square >> LOW for square in squares]), np.array([square % 2**LOW for square in squares])]
         self.moments, self.unit = np.stack([w, w * t, parts[1], parts[0]]), scale * number**2
         self.rounded = np.stack([w, w * t, np.array(squares, float)]).astype(float)
-        self.told_parts = self.moments[2:]
         self.near = NEAR * float(self.rounded[2].sum())
 
     def low(self, sums) -> Fraction:

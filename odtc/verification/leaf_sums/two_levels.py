@@ -150,6 +150,19 @@ def root_costs(rank, moments, rows, told, laws, price, least, leaves):
     return column[cuts], given[: begin[p]][cuts], told - gains[cuts] + price
 
 
+@kernel
+def least_cost(rank, moments, rows, told, laws, price, least, leaves):
+    """Return the least of these costs, and of a leaf of all rows."""
+    w = s = 0
+    for row in rows:
+        w += moments[0, row]
+        s += moments[1, row]
+    found = told - part_gain(laws[0], laws[1], w, s)
+    for cost in root_costs(rank, moments, rows, told, laws, price, least, leaves)[2]:
+        found = min(found, cost)
+    return found
+
+
 def four_gains(law, unit, least, both, first, second, every):
     """Return the gains of the four parts that two cuts make, -inf for fewer rows than a leaf must have: at most at
     both cuts, at the first only, at the second only, at none; from three sums (those of `part_gain`, and the number
