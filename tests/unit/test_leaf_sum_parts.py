@@ -419,18 +419,19 @@ def test_all_cuts_at_once_cost_no_more_than_the_best_tree(price, depth, task, mo
         return found
 
     least = best(every, depth)
-    assert 0 < least - Fraction(bound.by_loops(every, depth, NO_LIMIT)) < 1e-8
+    exact = bound.floor(every) + Fraction(bound.least(every, depth, ALL, least - bound.floor(every)))
+    assert 0 <= least - exact < 1e-8
     tried = bound._all_cuts(every, depth, NO_LIMIT)
-    assert bound.n_states == 1 + 2 * len(tried)
     sides = bound._all_sides(every, tried, depth - 1)
     assert sides.shape == (len(tried), 2)
     for (column, cut, *_), found in zip(tried, sides.tolist()):
         goes = rank[:, column] <= cut
         for side, rows in zip(found, (every[goes], every[~goes])):
             assert 0 <= best(rows, depth - 1) - bound.floor(rows) - Fraction(side) < 1e-6
-    assert bound.by_loops(every[:0], depth, NO_LIMIT) == -math.inf  # no cut
     few = LeafSumsBound(rank[:, 2:], bound.measure, price, law is Likelihood)
-    assert few.by_loops(every, depth, NO_LIMIT) == -math.inf  # fewer cuts than a tree has tests
+    tried = few._all_cuts(every, depth, NO_LIMIT)
+    assert few._all_sides(every, tried, depth - 1) is None  # fewer cuts than a tree has tests
+    assert few._all_sides(every, [], depth - 1) is None
 
 
 @pytest.mark.parametrize("depth", [3, 4])

@@ -27,7 +27,6 @@ leaves may have any number of rows, and these bound the cuts next to it.
 `splits` and `together` limit all splits of a tree (odtc.verification.leaf_sums.whole_trees); then all trees are tried.
 """
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -50,7 +49,6 @@ from odtc.verification.threshold_columns import left_of, rank_columns
 DEEPEST = 8  # levels of a tree
 OFF = 0.01  # of the largest error of rounded sums in a check: the error for one tree
 WIDTH = 1e-10  # relative width of a rounded cost: trees whose costs differ by less are not distinguished
-NEAR_END = WIDTH / 4  # of the lesser end: a bound as near is not counted again
 SHAPE = {
     "penalty": TEXT,
     "tree": OF_TREE,
@@ -126,7 +124,9 @@ def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]
     elif not whole.nothing:
         bound = whole.least(found, facts["columns"], depth, limit, low)
     else:
-        bound = _recomputed(found, facts, limit, low)
+        floor = found.floor(every)
+        tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
+        bound = floor + Fraction(found.least(every, depth, tried, low - floor, limit))
     low, high, bound = measure.ends(low, high, bound)
     said, exact = [f"lambda {float(price / unit):.10g}"] if price else [], low == high
     if not exact:
@@ -149,19 +149,6 @@ def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]
         OFF * measure.near / float(unit),
         min(1.0, float(measure.high(measure.moments.sum(axis=1)) / unit)),
     )
-
-
-def _recomputed(found: LeafSumsBound, facts: dict, limit: Limit, low: Fraction) -> Fraction | float:
-    """Return the lower bound on the cost of all trees, by loops over all cuts, or by the cuts that the search tried if
-    these leave the bound below `low`, the cost of the tree."""
-    depth, every = facts["depth"], np.arange(len(found.rank))
-    floor = found.floor(every)  # refuses rows whose hazard is too small, which loops take to cost nothing
-    by_loops = MEASURES[facts["kind"]].ROUNDS and facts["tried"] == ALL
-    bound = found.by_loops(every, depth, limit) if by_loops else -math.inf
-    if bound >= low - NEAR_END * abs(low):
-        return bound
-    tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
-    return floor + Fraction(found.least(every, depth, tried, low - floor, limit))
 
 
 @value_class

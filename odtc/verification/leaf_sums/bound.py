@@ -18,7 +18,6 @@ from odtc.verification.leaf_sums.two_levels import least_cost, root_costs
 from odtc.verification.threshold_columns import cut_groups
 
 ALL = "all"  # of a state of which all cuts are tried
-WHOLE_SUMS = 1e-12  # of the events: what costs by sums of whole numbers are off by, and more
 
 
 class LeafSumsBound:
@@ -52,6 +51,10 @@ class LeafSumsBound:
             # The side of the first row decides which side of one cut is the left side of the other.
             signed = np.where(column[0] <= values, own, -own)
             self.alike.append({int(values[at]): int(signed[at]) for at in np.flatnonzero(twice[own] & (own > 0))})
+
+    def over(self, columns: list[int]) -> "LeafSumsBound":
+        """Return the bounds of trees that split on some of the columns only."""
+        return LeafSumsBound(np.ascontiguousarray(self.rank[:, columns]), self.measure, self.price, self._single)
 
     @cached_property
     def some_floor(self) -> bool:
@@ -160,22 +163,9 @@ class LeafSumsBound:
         own = (np.unique(self.rank[rows, column])[:-1].tolist() for column in range(self.rank.shape[1]))
         return [[column, cut, *below] for column, cuts in enumerate(own) for cut in cuts]
 
-    def by_loops(self, rows: np.ndarray, depth: int, limit: Limit) -> Fraction | float:
-        """Return a lower bound on the cost of any tree of this depth on these rows, from all cuts and from sums of
-        whole numbers, which compiled loops add exactly: only the cost of a leaf is rounded. -inf if there are no
-        such loops."""
-        tried = self._all_cuts(rows, depth, limit)
-        gains = self._side_gains(rows, tried, depth - 1)
-        if gains is None:
-            return -np.inf
-        self.n_states += gains[1].size
-        told = float(self.moments[self.measure.TOLD, rows].sum())
-        split = told - float(gains[1].sum(axis=1).max()) + self._price
-        return Fraction(min(split, self._leaf(rows, False)) - WHOLE_SUMS * (told + self._price))
-
-    def _side_gains(self, rows: np.ndarray, tried: list, levels: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return (bool (cuts, rows), the left side of each cut; float64 (cuts, 2), the gain of the best tree of two or
-        three levels on its left and its right side); None if there are no compiled loops for all cuts at once."""
+    def _all_sides(self, rows: np.ndarray, tried: list, levels: int) -> np.ndarray | None:
+        """Return float64 (cuts, 2), rounded lower bounds on the costs of the sides of all cuts, of two or three levels;
+        None if there are no compiled loops for all cuts at once."""
         if not tried or not self._by_sums:
             return None
         left = np.stack([self.rank[rows, column] <= cut for column, cut, *_ in tried])
@@ -186,15 +176,7 @@ class LeafSumsBound:
         if gains is None:
             return None
         gains = gains[kind.reshape(-1)]
-        return left, np.where(left[:, :1], gains, gains[:, ::-1])
-
-    def _all_sides(self, rows: np.ndarray, tried: list, levels: int) -> np.ndarray | None:
-        """Return float64 (cuts, 2), rounded lower bounds on the costs of the sides of all cuts, of two or three levels;
-        None if they are found one by one."""
-        gained = self._side_gains(rows, tried, levels)
-        if gained is None:
-            return None
-        left, gains = gained
+        gains = np.where(left[:, :1], gains, gains[:, ::-1])
         told = self.measure.rounded[self.measure.TOLD, rows]
         floors = self.floors[rows].astype(float) / float(self.parts)
         found = np.stack([own @ told - own @ floors for own in (left, ~left)], axis=1)
@@ -362,6 +344,7 @@ class _Side:
     def __init__(self, bound: LeafSumsBound, rows: np.ndarray, below, depth: int, limit: Limit, known: float | None):
         self.bound, self.rows, self.below, self.depth, self.limit = bound, rows, below, depth, limit
         self.found = self._least(Fraction(0), False) if known is None else known
+        bound.n_states += known is not None
         self.need: Fraction | None = None  # the bound in whole numbers that was requested
 
     def _least(self, need: Fraction, exact: bool) -> Fraction | float:
