@@ -6,7 +6,7 @@ from the data that it has read, and refuses the first that differs (`expect`).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +17,7 @@ from odtc.base.wording import option
 from odtc.data.dataset import LAYOUT_SHAPE, Dataset, feature_shape
 from odtc.data.reading_spec import LAYOUT, SIGNS
 from odtc.errors import CertificateError
+from odtc.verification.threshold_columns import left_of
 
 
 @value_class
@@ -245,6 +246,38 @@ def expect_tree(tree: dict, dataset: Dataset) -> None:
                 f"the tree of the certificate states its {key} as {_short(tree[key])}, but of this data it is "
                 f"{_short(found[key])}"
             )
+
+
+def walk(facts: dict, dataset: Dataset, leaf: Callable, branch: Callable = lambda node, path, goes: None) -> None:
+    """Go through the tree of a certificate.
+
+    Parameters
+    ----------
+    facts : dict
+    dataset : Dataset
+    leaf : called as leaf(node, rows) for each leaf, with the numbers of its rows
+    branch : called as branch(node, path, goes) for each branch node, with the columns of the splits from the root to it
+        and whether each row of the data goes left
+
+    Raises
+    ------
+    CertificateError
+        If the tree is too deep, or states facts about the data that differ from them.
+    """
+
+    def below(node: dict, rows: np.ndarray, above: tuple[str, ...]) -> None:
+        if "label" in node:
+            leaf(node, rows)
+            return
+        if len(above) == facts["depth"]:
+            raise CertificateError(f"the tree of the certificate is deeper than {facts['depth']}")
+        path, goes = (*above, node["split"]["feature"]), left_of(node["split"], dataset)
+        branch(node, path, goes)
+        below(node["left"], rows[goes[rows]], path)
+        below(node["right"], rows[~goes[rows]], path)
+
+    expect_tree(facts["tree"], dataset)
+    below(facts["tree"]["root"], np.arange(dataset.n_rows), ())
 
 
 def expect_leaf(leaf: dict, dataset: Dataset, rows: np.ndarray) -> None:

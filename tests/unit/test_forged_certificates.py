@@ -354,7 +354,7 @@ FORGERIES = {
         lambda _: left_of({"kind": "odd", "feature": "a", "values": [1]}, rows(HARD))
     ),
     "threshold_columns.left_of: a threshold is not a finite": lambda: lambda _: left_of(EXTREME, rows(HARD)),
-    "labels._tree_cost: the tree of the certificate is": lambda: ranked(
+    "claim.walk: the tree of the certificate is": lambda: ranked(
         tree={"root": below_a_leaf(true("labels")["tree"]["root"])}
     ),
     "labels._tree_cost: a leaf of the tree of": lambda: ranked(
@@ -440,11 +440,6 @@ FORGERIES = {
     "constrained_certificate.tree_cost: the tree of the certificate does": lambda: alone("p", "recall[n] >= 0.1"),
     "constrained_certificate.tree_cost: wrong (again)": a_column_tested,
     "constrained_certificate.tree_cost: a node of the tree of": two_leaves_of_one_class,
-    "constrained_certificate.tree_cost: the tree of the certificate is": lambda: constrained(
-        "features <= 2",
-        depth=1,
-        tree={"root": below_a_leaf(true("constraints", HARD, 1, 0.0, ("features <= 2",))["tree"]["root"])},
-    ),
     "threshold_columns.features_of: a column has splits on several": of_two_features,
     "constrained_certificate.tree_cost: the tree of the certificate does (again)": falling_tree,
     "constrained_certificate.tree_cost: the tree of the certificate does (again) (again)": lambda: falling_tree(
@@ -490,6 +485,15 @@ FORGERIES = {
 
 def test_each_rule_has_a_forgery():
     assert sorted(FORGERIES) == sorted(RULES) and WORDED.keys() | ENDLESS <= RULES.keys()
+
+
+def test_a_tree_under_constraints_that_is_too_deep_is_refused(tmp_path):
+    forgery = constrained(
+        "features <= 2",
+        depth=1,
+        tree={"root": below_a_leaf(true("constraints", HARD, 1, 0.0, ("features <= 2",))["tree"]["root"])},
+    )
+    expect_refused_alone(forgery, RULES["claim.walk: the tree of the certificate is"], tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["labels", "constraints"])

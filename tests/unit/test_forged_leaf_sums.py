@@ -223,9 +223,8 @@ FORGERIES = {
     "leaf_sums.check: its leaves have": lambda: forged(true(), least=0),
     "leaf_sums.check: the tree of the certificate has": of_unlimited_trees,
     "leaf_sums.check: the tree of the certificate costs": lambda: forged(true(), claim="1"),
-    "leaf_sums._tree_cost: a leaf of the tree of": lambda: with_leaf(curve=[[0.5, 1.0]]),
-    "leaf_sums._tree_cost: a leaf of the tree of (again)": lambda: with_leaf(sums=lambda sums: [*sums[:-1], 0]),
-    "leaf_sums._tree_cost: the tree of the certificate is": lambda: forged(with_terms(true(), depth=1), depth=1),
+    "leaf_sums._parts_of_tree: a leaf of the tree of": lambda: with_leaf(curve=[[0.5, 1.0]]),
+    "leaf_sums._parts_of_tree: a leaf of the tree of (again)": lambda: with_leaf(sums=lambda sums: [*sums[:-1], 0]),
     "bound.least: it bounds a state without rows": lambda: without_rows,
     "bound.least: a cut that it tries is": lambda: tried([0, 0.5, 0, 0]),
     "bound.least: it tries a cut twice": lambda: tried([0, 0, 0, 0], [0, 0, 0, 0]),
@@ -256,6 +255,11 @@ FORGERIES = {
 
 def test_each_rule_has_a_forgery():
     assert sorted(FORGERIES) == sorted(RULES) and WORDED.keys() <= RULES.keys()
+
+
+def test_a_tree_that_is_too_deep_is_refused(tmp_path):
+    rule = sites("odtc.verification.claim", checks=False)["claim.walk: the tree of the certificate is"]
+    expect_refused_alone(forged(with_terms(true(), depth=1), depth=1), rule, tmp_path)
 
 
 @pytest.mark.parametrize("task", ["regression", "survival"])

@@ -38,8 +38,8 @@ from odtc.verification.claim import (
     column_shape,
     expect,
     expect_leaf,
-    expect_tree,
     node_shape,
+    walk,
 )
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import (
@@ -347,37 +347,34 @@ def _expect_none(left: bool, case: dict, bound: float) -> None:
 def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
     """Return the cost of a tree, row by row; raises CertificateError if it does not satisfy the constraints."""
     classes, stated, problem = list(dataset.classes), found.stated, found.problem
-    uses, splits = np.zeros(len(stated.bound), object), {}
+    uses, splits, paid = np.zeros(len(stated.bound), object), {}, []
     said = np.zeros((2, len(problem.X), len(classes)), bool)  # whether rows are predicted a class, or another one
 
-    def cost(node: dict, rows: np.ndarray, path: tuple[str, ...]) -> int:
+    def leaf(node: dict, rows: np.ndarray) -> None:
         nonlocal uses
-        if "label" in node:
-            expect_leaf(node, dataset, rows)
-            k = classes.index(node["label"])
-            uses = uses + stated.uses[:, rows, k].sum(axis=1) + stated.leaf_uses[:, k]
-            said[0, found.row[rows], k] = True
-            said[1, found.row[rows]] |= np.arange(len(classes)) != k
-            if (stated.measures[:, rows].sum(axis=1) < stated.least[:, k]).any():
-                raise CertificateError(
-                    f"a leaf of the tree of the certificate holds {len(rows)} rows, which do not satisfy its "
-                    "constraints on leaves"
-                )
-            return int(found.loss[rows, k].sum())
-        if len(path) == found.depth:
-            raise CertificateError(f"the tree of the certificate is deeper than {found.depth}")
-        if wrong := stated.places.violated(path := (*path, node["split"]["feature"])):
+        expect_leaf(node, dataset, rows)
+        k = classes.index(node["label"])
+        uses = uses + stated.uses[:, rows, k].sum(axis=1) + stated.leaf_uses[:, k]
+        said[0, found.row[rows], k] = True
+        said[1, found.row[rows]] |= np.arange(len(classes)) != k
+        if (stated.measures[:, rows].sum(axis=1) < stated.least[:, k]).any():
+            raise CertificateError(
+                f"a leaf of the tree of the certificate holds {len(rows)} rows, which do not satisfy its "
+                "constraints on leaves"
+            )
+        paid.append(int(found.loss[rows, k].sum()))
+
+    def branch(node: dict, path: tuple[str, ...], goes: np.ndarray) -> None:
+        nonlocal uses
+        if wrong := stated.places.violated(path):
             raise CertificateError(wrong)
         uses = uses + np.array(stated.branch_uses, object)
-        goes = left_of(node["split"], dataset)
         splits[goes.tobytes(), path[-1]] = path[-1]
         if stated.places.together and node["left"].get("label", 0) == node["right"].get("label", 1):
             raise CertificateError("a node of the tree of the certificate has two leaves of one class")
-        sides = ((node["left"], rows[goes[rows]]), (node["right"], rows[~goes[rows]]))
-        return problem.price + sum(cost(side, here, path) for side, here in sides)
+        paid.append(problem.price)
 
-    expect_tree(tree, dataset)
-    paid = cost(tree["root"], np.arange(dataset.n_rows), ())
+    walk({"tree": tree, "depth": found.depth}, dataset, leaf, branch)
     if any(use > bound for use, bound in zip(uses, stated.bound)):
         raise CertificateError("the tree of the certificate does not satisfy its constraints")
     low, high, klass = problem.follows.T
@@ -389,4 +386,4 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
             raise CertificateError("the tree of the certificate does not rise on all inputs as its constraints require")
     if wrong := stated.places.violated_by_all(set(splits.values()), len(splits)):
         raise CertificateError(wrong)
-    return paid
+    return sum(paid)

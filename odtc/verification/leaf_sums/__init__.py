@@ -38,7 +38,7 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
-from odtc.verification.claim import OF_TREE, Proof, claim_of, column_shape, expect, expect_tree
+from odtc.verification.claim import OF_TREE, Proof, claim_of, column_shape, expect, walk
 from odtc.verification.coverage import count_left_out
 from odtc.verification.leaf_sums import likelihood, lines, squares
 from odtc.verification.leaf_sums.bound import ALL, LeafSumsBound
@@ -99,18 +99,17 @@ def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]
     absent = count_left_out(dataset, ranks, deadline.check, whole.features(facts["columns"]))
     terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1], limit.words + whole.words)
     expect(facts, terms)
-    expect_tree(facts["tree"], dataset)
     every = np.arange(dataset.n_rows)
-    leaves: list[int] = []
-    low, high = (
-        _tree_cost(facts["tree"]["root"], dataset, (measure, price, end), every, depth, leaves) for end in (0, 1)
-    )
-    if min(leaves) < limit.rows or 0 < limit.leaves < len(leaves) // 2:
+    leaves, splits = _parts_of_tree(facts, dataset, measure)
+    fewest = min(map(len, leaves))
+    if fewest < limit.rows or 0 < limit.leaves < len(leaves):
         raise CertificateError(
-            f"the tree of the certificate has {len(leaves) // 2} leaves of {min(leaves)} rows and more, which does not "
+            f"the tree of the certificate has {len(leaves)} leaves of {fewest} rows and more, which does not "
             f"satisfy {' and '.join(limit.words)}"
         )
-    whole.expect_kept(_splits(facts["tree"]["root"]))
+    whole.expect_kept(splits)
+    sums = [measure.moments[:, rows].sum(axis=1) for rows in leaves]
+    low, high = (len(splits) * price + sum(map(end, sums), Fraction(0)) for end in (measure.low, measure.high))
     # Objectives are (1 - λ) times the cost, and the penalty is λ / (1 - λ) units.
     unit = measure.unit + price
     if claim != [low, high]:
@@ -173,11 +172,12 @@ def _less(number: Fraction) -> float:
     return float(np.nextafter(float(number), -np.inf))
 
 
-def _tree_cost(node, dataset: Dataset, how: tuple, rows: np.ndarray, left: int, leaves: list[int]) -> Fraction:
-    """Return the lesser (0) or greater (1) end of the cost of a tree, with how = (measure, price, end); the number of
-    rows of each leaf is appended to `leaves`."""
-    measure, price, end = how
-    if "split" not in node:
+def _parts_of_tree(facts: dict, dataset: Dataset, measure) -> tuple[list[np.ndarray], list[dict]]:
+    """Return the rows of each leaf of the tree, and its splits."""
+    leaves: list[np.ndarray] = []
+    splits: list[dict] = []
+
+    def leaf(node: dict, rows: np.ndarray) -> None:
         line = node.get("line")
         if node.get("curve") or node["label"] not in dataset.classes or (line and measure.LAW is not None):
             raise CertificateError(
@@ -190,15 +190,7 @@ def _tree_cost(node, dataset: Dataset, how: tuple, rows: np.ndarray, left: int, 
         found, off = (np.array([part[1], part[0], *part]) for part in sums)
         if len(told) != len(found) or not np.allclose(told, found, rtol=1e-9, atol=1e-9 * off):
             raise CertificateError("a leaf of the tree of the certificate states sums that differ from its rows")
-        leaves.append(len(rows))
-        return (measure.low, measure.high)[end](measure.moments[:, rows].sum(axis=1))
-    if not left:
-        raise CertificateError("the tree of the certificate is deeper than it says")
-    goes = left_of(node["split"], dataset)[rows]
-    sides = (node["left"], rows[goes]), (node["right"], rows[~goes])
-    return price + sum(_tree_cost(below, dataset, how, part, left - 1, leaves) for below, part in sides)
+        leaves.append(rows)
 
-
-def _splits(node: dict) -> list[dict]:
-    """Return the splits of a tree."""
-    return [node["split"], *_splits(node["left"]), *_splits(node["right"])] if "split" in node else []
+    walk(facts, dataset, leaf, lambda node, path, goes: splits.append(node["split"]))
+    return leaves, splits
