@@ -262,7 +262,10 @@ def _loss_again(encoded: Encoded, tree: Tree, rows: "RowPredictions", loss: floa
         off += math.ulp(0.0) * (total + len(numbers))  # products below the smallest normal double
     same = math.isclose(again, loss, rel_tol=near, abs_tol=off)
     if not same and slopes.size:
-        text += "; where the cells of a column differ by less than a slope can tell, round them to fewer digits"
+        text += (
+            "; doubles have too few digits for these lines: subtract a constant from the target and from columns of "
+        )
+        text += "large numbers, or round them to fewer digits"
     if task.SQUARES and not task.LINES and exact_costs(encoded) is not None:
         same = same and math.isclose(_squared_error(rows.dataset, leaf_of), loss, rel_tol=SQUARES)
     return [Check(encoded.task, same, text)]

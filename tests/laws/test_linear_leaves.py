@@ -321,6 +321,18 @@ def test_cells_that_are_nearly_equal_are_proved_by_the_certificate_only(tmp_path
     assert run("verify", "long.tree.json", folder=tmp_path).code == 0
 
 
+def test_lines_over_large_numbers_are_proved_once_a_constant_is_subtracted(tmp_path):
+    """As the message proposes: 1e12 + 0.001 k has no digit left for a line."""
+    cells, parts = [0, 0, 4, 1, 1, 2], [4, 2, 3, 1, 1, 0]
+    for name, base in (("large.csv", "1000000000000.00"), ("small.csv", "0.00")):
+        rows = [f"{x},{base}{part}" for x, part in zip(cells, parts)]
+        (tmp_path / name).write_text("\n".join(["x,y", *rows]) + "\n")
+    words = (*LINEAR, "--depth", 1)
+    done = run("fit", "large.csv", *words, folder=tmp_path)
+    assert done.code == 1 and "subtract a constant from the target" in done.err
+    assert "proved optimal" in run("fit", "small.csv", *words, folder=tmp_path).out
+
+
 def test_a_line_that_doubles_cannot_express_is_not_proved(tmp_path):
     """Two neighbouring doubles: by the slope and the intercept that are written, the tree loses more than its line."""
     cells, numbers = [0.3, 0.30000000000000004] * 4, [1, 9, 1, 9, 1, 9, 2, 10]
