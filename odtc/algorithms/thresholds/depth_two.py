@@ -166,15 +166,16 @@ def scan_two(left, upto, weight_left, weight_whole, price, prefix):
 
     `left` holds the sums of gains of each block over the left side, `upto` the prefix sums over all entries: p and q
     are the prefix sums of both sides. Label 1 left of the test and label 0 right of it cost (positive gains) - p.
-    `prefix`, of the type of the gains, is room for p: without the sum, a processor compares several blocks at once.
+    `prefix`, of the type of the gains, is room for p: without the sum, a processor compares several blocks at once,
+    the more the shorter their type is (numba widens sums).
     """
-    p = left[0] - left[0]  # 0 of the type of the gains
-    high, low, high_right, low_right = p, p, p, p
+    gain = left.dtype.type
+    p = high = low = high_right = low_right = gain(0)
     for b in range(len(left)):
-        p += left[b]
+        p = gain(p + left[b])
         prefix[b] = p
     for b in range(len(left)):
-        here, there = prefix[b], upto[b] - prefix[b]
+        here, there = prefix[b], gain(upto[b] - prefix[b])
         high, low = max(high, here), min(low, here)
         high_right, low_right = max(high_right, there), min(low_right, there)
     weight_right = weight_whole - weight_left
@@ -194,24 +195,22 @@ def scan_labels(left, upto, blocks, of_left, of_whole, weight_left, weight_whole
     down[:blocks] = 0
     up_right[:blocks] = 0
     down_right[:blocks] = 0
-    none, none_right, at = 0, 0, 0
+    gain, none, none_right, at = left.dtype.type, 0, 0, 0
     for k in range(len(of_left)):
-        total, total_right = of_left[k], of_whole[k] - of_left[k]
-        none, none_right = max(none, total), max(none_right, total_right)
-        p = left[0] - left[0]  # 0 of the type of the gains
+        none, none_right = max(none, of_left[k]), max(none_right, of_whole[k] - of_left[k])
+        p = gain(0)
         for b in range(blocks):
-            p += left[at + b]
+            p = gain(p + left[at + b])
             prefix[b] = p
-        q = upto[at + blocks - 1] - p
+        q = gain(upto[at + blocks - 1] - p)
         for b in range(blocks):
-            here, there = prefix[b], upto[at + b] - prefix[b]
-            up[b], down[b] = max(up[b], here), max(down[b], p - here)
-            up_right[b], down_right[b] = max(up_right[b], there), max(down_right[b], q - there)
+            here, there = prefix[b], gain(upto[at + b] - prefix[b])
+            up[b], down[b] = max(up[b], here), max(down[b], gain(p - here))
+            up_right[b], down_right[b] = max(up_right[b], there), max(down_right[b], gain(q - there))
         at += blocks
-    best = left[0] - left[0]
-    best_right = best
+    best = best_right = gain(0)
     for b in range(blocks - 1):
-        best, best_right = max(best, up[b] + down[b]), max(best_right, up_right[b] + down_right[b])
+        best, best_right = max(best, gain(up[b] + down[b])), max(best_right, gain(up_right[b] + down_right[b]))
     weight_right = weight_whole - weight_left
     return (
         min(weight_left - none, price + weight_left - best),
