@@ -226,6 +226,7 @@ FORGERIES = {
     "leaf_sums._parts_of_tree: a leaf of the tree of": lambda: with_leaf(curve=[[0.5, 1.0]]),
     "leaf_sums._parts_of_tree: a leaf of the tree of (again)": lambda: with_leaf(sums=lambda sums: [*sums[:-1], 0]),
     "bound.least: it bounds a state without rows": lambda: without_rows,
+    "bound.least: the tried cuts of a state": lambda: tried([0, 0, {}, None]),
     "bound.least: a cut that it tries is": lambda: tried([0, 0.5, 0, 0]),
     "bound.least: it tries a cut twice": lambda: tried([0, 0, 0, 0], [0, 0, 0, 0]),
     "bound.least: it tries cuts of columns that": lambda: tried([0, 0, 7, 0, 0], texts=("leaves <= 5",)),

@@ -123,6 +123,8 @@ class LeafSumsBound:
         if tried == ALL:
             tried = self._all_cuts(rows, depth, limit)
             sides = self._all_sides(rows, tried, depth - 1)
+        elif type(tried) is not list:
+            raise ValueError("the tried cuts of a state are not a list")
         elif any(type(one) is not int for entry in tried for one in entry[: 3 if limit.leaves else 2]):
             raise ValueError("a cut that it tries is not in whole numbers")
         if sides is not None and not exact:
