@@ -666,8 +666,7 @@ def test_a_clock_is_asked_between_trees_that_are_refused():
     problem = ConstrainedProblem(rows, np.ones((2, 2), np.int64), 2, accepts=lambda test, label: False)
     search = ConstrainedSearch(problem)
     search.run(exactly=False)
-    closer = search._closer(0, 0)
-    closer.tick = lambda: asked.append(1)
+    closer = search.by_tables.closer(np.zeros(0, np.int64), 0, 0, lambda: asked.append(1))[0]
     assert closer.join(0, [options, options], 10, lambda test, label: False) == 10
     assert len(asked) >= 3600
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import odtc
-from odtc.algorithms.constrained.all_thresholds import only
+from odtc.algorithms.constrained.constrained_problem import only
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import CertificateError

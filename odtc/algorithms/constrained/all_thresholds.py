@@ -4,7 +4,7 @@
        the thresholds near the ones of the tree, until it gets no better.
     2. At m the roots of each scale are swept, intervals first (root_sweep). An interval whose bound exceeds Λ
        (close_gap) for every subset of columns needs none of its roots.
-    3. Each remaining subset of columns is searched exactly, with the remaining roots.
+    3. The remaining roots of each subset of columns have multipliers of their own, and then lists (constrained_search).
 
 Supports two labels, depth 3, and constraints on the rows of leaves, on sums and on subsets of columns; other problems
 are refused.
@@ -17,18 +17,15 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import (
     ConstrainedProblem,
-    codes_of,
     cost_of,
     fixed_point,
     keeps,
     named,
     ones_of,
-    with_splits,
+    only,
 )
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Settled
-from odtc.algorithms.constrained.sweeps.root_sweep import RootSweep
 from odtc.algorithms.constrained.sweeps.swept_trees import SweptTrees
-from odtc.algorithms.constrained.sweeps.threshold_sides import Sides, ThresholdSides, weighed
 
 FEW = 15  # splits of a scale that are searched first
 NEAR = 12  # positions on either side of a threshold of the best tree that are searched next
@@ -114,7 +111,11 @@ class CoarseSearch:
         self.upper = min(self.upper, cost)
 
     def run(self) -> Found:
-        """Search to the end, or until the time is over."""
+        """Search to the end, or until the time is over; a run that was stopped in the search over all splits goes on
+        there."""
+        if self.whole is not None:
+            self._finish(self.whole)
+            return self._found()
         if self.long and self.few > COARSEST:
             self._of_each(COARSEST)
         elif self.long:  # no quick search improves on the tree to start from
@@ -145,7 +146,7 @@ class CoarseSearch:
     def _of_each(self, few: int) -> ConstrainedSearch:
         """Search some splits of each scale, then the columns of the best tree; return the first of these searches."""
         splits = self._some(few)
-        first = ConstrainedSearch(only(self.problem, splits), self._tick)
+        first = self._made(splits, every=True)
         found = self._take_named(first.run(), splits)
         if self.long:
             self._columns_of_best()
@@ -193,8 +194,8 @@ class CoarseSearch:
         # The sweep settles all roots, so here a good tree is enough, except for tables that it may never reach.
         return self._take_named(search.run(exactly=self.long), splits)
 
-    def _made(self, splits: np.ndarray) -> ConstrainedSearch:
-        """Return a search over some splits, int (splits,) in order."""
+    def _made(self, splits: np.ndarray, every: bool = False) -> ConstrainedSearch:
+        """Return a search over some splits, int (splits,) in order; `every` is whether they are of every scale."""
         return ConstrainedSearch(only(self.problem, splits), self._tick)
 
     def _take_named(self, found: Found, splits: np.ndarray) -> Found:
@@ -211,14 +212,23 @@ class CoarseSearch:
         """Search all splits."""
         if not self.exactly:
             return
-        search = self.whole = ConstrainedSearch(self.problem, self._tick, self._told)
-        search.floor, search.begun = self.floor, self.begun
+        if self.whole is None:
+            self.whole = self._all(first)
+        search = self.whole
+        search.watch(self._tick, self._told)
+        search.floor = max(search.floor, self.floor)
         if self.best is not None:
             search.start(*self.best)
         found = search.run()
         if found.split is not None and found.cost < self.upper:
             self._take(found.split, found.label, found.cost)
         self.bound = max(self.bound, self.upper if found.infeasible else found.bound)
+
+    def _all(self, first: ConstrainedSearch) -> ConstrainedSearch:
+        """Return the search over all splits, after the first one over some."""
+        search = ConstrainedSearch(self.problem)
+        search.begun = self.begun
+        return search
 
     def _told(self, bound: int, cost: int | None) -> None:
         self.bound = max(self.bound, bound)
@@ -303,113 +313,28 @@ class ShallowSearch(CoarseSearch):
 
 class ThresholdSearch(CoarseSearch):
     """Search that sweeps the roots. The parameters are the same as for CoarseSearch; `takes` returns true for the
-    problem. If a run was stopped in the sweep, the next run continues there."""
+    problem."""
 
-    def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW):
-        super().__init__(problem, scale, few)
-        self._settled: dict[tuple[int, int], np.ndarray] = {}  # the multipliers of a root with a subset of columns
-        self._first, self._sweeps = None, takes(problem, scale)  # a search of another depth has other sides
-        self._sweep: RootSweep | None = None
-        self._left: dict[int, list[tuple[float, int]]] = {}  # roots that the sweep does not exclude, by their subset
-        self.codes = np.ascontiguousarray([codes_of(problem.X, mine) for mine in self.splits], np.int32)
-
-    def settled(self) -> Settled | None:
-        """Return the multipliers of the sweep over all roots, which settled all cases except for those with their own
-        multipliers."""
-        if self._first is None:
-            return super().settled()
-        return Settled(self._first.scale, [self._first.leading], lambda root, subset: self._settled.get((root, subset)))
-
-    def run(self) -> Found:
-        """Search to the end, or until the time is over."""
-        if self._sweep is None:
-            return super().run()
-        if not self._tick():
-            self._finish(self._first)
-        return self._found()
-
-    def _finish(self, first: ConstrainedSearch) -> None:
-        self._first = first
-        if self._swept_all():
-            self._close(self._left)
-
-    def _swept_all(self) -> bool:
-        """Evaluate roots until none could be part of a better tree except for those in `_left`; return whether there
-        was enough time."""
-        problem, scale, left = self.problem, self._first.scale, self._left
-        m = self._first.leading
-        budget = sum(int(a) * int(b) for a, b in zip(m, problem.bound))
-        if self._sweep is None:
-            weight, price = weighed(problem, scale, m)
-            sides = self._sides(weight, m, price)
-            places = [
-                np.flatnonzero(problem.allowed[0, mine]) if len(sides.of_scale[j]) else np.zeros(0, int)
-                for j, mine in enumerate(self.splits)
-            ]
-            self._sweep = RootSweep(sides, self.codes, weight.max(axis=1), places)
-        sweep = self._sweep
-
-        def bound_of(value):
-            return np.ceil((value - budget) / scale)
-
-        while bound_of(sweep.least) < self.upper:
-            if self._tick():
-                return False
-            j, f, among, value = sweep.step(scale * (self.upper - 1) + budget + 1)
-            for s, bound in zip(among.tolist(), bound_of(value).tolist()):
-                if bound < self.upper:
-                    left.setdefault(s, []).append((bound, int(self.splits[j][f])))
-            known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)
-            self.bound = max(self.bound, int(min(self.upper, known, max(0.0, bound_of(sweep.least)))))
-        known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)
-        self.bound = max(self.bound, int(max(0, min(self.upper, known))))
-        return True
-
-    def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> Sides:
-        return ThresholdSides(self.problem, self.codes, self.splits, weight, m, price)
-
-    def _swept(self, search: ConstrainedSearch, splits: np.ndarray) -> SweptTrees:
-        """Return the trees of a search over some splits, int (splits,), of one subset of columns."""
-        place = np.full(len(self.problem.column), -1)
-        place[splits] = np.argsort(search.order)
-        inside = [mine[place[mine] >= 0] for mine in self.splits]
-        inside = [mine for mine in inside if len(mine)]
-        codes = np.array([codes_of(self.problem.X, mine) for mine in inside], np.int32)
-        return SweptTrees(search, codes, [place[mine] for mine in inside])
-
-    def _made(self, splits: np.ndarray) -> ConstrainedSearch:
+    def _made(self, splits: np.ndarray, every: bool = False) -> ConstrainedSearch:
         search = super()._made(splits)
-        if self._sweeps and len(search.problem.subsets) == 1 and len(splits) > MANY_SWEPT:
-            search.swept = self._swept(search, splits)
+        if not every and len(search.problem.subsets) == 1 and len(splits) > MANY_SWEPT:
+            search.sweep(self._swept(splits), True)
         return search
 
-    def _close(self, left: dict) -> None:
-        """Search each subset of columns with its remaining roots, best first."""
-        order = sorted(left, key=lambda s: min((bound for bound, _ in left[s]), default=np.inf))
-        for place, s in enumerate(order):
-            roots = [root for bound, root in left[s] if bound < self.upper]
-            if roots:
-                splits = np.flatnonzero(self.problem.subsets[s][self.problem.column])
-                part = only(self.problem, splits, roots)
-                search = ConstrainedSearch(part, self._tick)
-                search.upper = min(search.upper, self.upper)
-                if self.upper > self.problem.most_cost:  # no tree is known
-                    found = search.run()
-                else:
-                    search.swept = self._swept(search, splits)
-                    search.tighten_all(self._first.leading / self._first.scale)
-                    found = search.close()
-                unit = self._first.scale / search.scale
-                self._settled |= {(int(splits[root]), s): m * unit for root, _, m in search.evidence()}
-                if found.split is not None and found.cost < self.upper:
-                    self._take(named(found.split, splits), found.label, found.cost)
-                if self._tick() or found.open_cases:
-                    return
-                left[s] = []
-            rest = min((bound for t in order[place + 1 :] for bound, _ in left[t]), default=np.inf)
-            self.bound = max(self.bound, int(min(self.upper, rest)))
-            self._progress(self._known_bound, None if self.best is None else self.upper)
-        self.bound = self.upper
+    def _all(self, first: ConstrainedSearch) -> ConstrainedSearch:
+        search = super()._all(first)
+        search.first, search.begun = first.leading / first.scale, True
+        search.sweep(self._swept(np.arange(len(self.scale))), self.problem.depth > 2)
+        return search
+
+    def _swept(self, splits: np.ndarray) -> Callable[[ConstrainedSearch], SweptTrees]:
+        """Return a function that makes the trees of a search over some splits, int (splits,)."""
+        return lambda search: self.trees(search, self.scale[splits][search.order])
+
+    @property
+    def trees(self) -> type[SweptTrees]:
+        """The class of the trees that sweeps find."""
+        return SweptTrees
 
 
 def quantiles(splits: np.ndarray, ones: np.ndarray, few: int, ends: bool = True) -> np.ndarray:
@@ -443,23 +368,3 @@ def quantiles(splits: np.ndarray, ones: np.ndarray, few: int, ends: bool = True)
     others = np.setdiff1d((shares * (len(splits) - 1)).round().astype(int), nearest)
     rest = np.linspace(0, len(others) - 1, min(few - len(nearest), len(others))).round().astype(int)
     return splits[np.union1d(nearest, others[rest])]
-
-
-def only(problem: ConstrainedProblem, splits: np.ndarray, roots=None) -> ConstrainedProblem:
-    """Return the problem with only these splits, and only these roots."""
-    allowed = problem.allowed[:, splits].copy()
-    if roots is not None:
-        allowed[0] &= np.isin(splits, roots)
-    columns, column = np.unique(problem.column[splits], return_inverse=True)
-    subsets = np.unique(problem.subsets[:, columns], axis=0)
-    inside = (subsets[:, None, :] <= subsets[None, :, :]).all(axis=2) & ~np.eye(len(subsets), dtype=bool)
-    accepts = problem.accepts
-    return with_splits(
-        problem,
-        X=problem.X[:, splits],
-        column=column.reshape(-1),
-        subsets=subsets[~inside.any(axis=1)],
-        allowed=allowed,
-        below=None if problem.below is None else problem.below[np.ix_(splits, splits)],
-        accepts=None if accepts is None else lambda split, label: accepts(named(split, splits), label),
-    )

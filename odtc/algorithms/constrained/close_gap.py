@@ -67,7 +67,7 @@ class GapCloser:
     def listed(self, root: int, limit: float) -> list[Options] | None:
         """Return all subtrees of either side of trees whose weighted cost is at most `limit`; None if there is none."""
         problem, weights = self.tables.problem, self.weights
-        limit -= self.tables.base(weights)
+        limit -= weights.base
         side = [self._value(((root, t),), problem.depth - 1) for t in (0, 1)]
         if side[0] + side[1] > limit or np.isinf(side[0] + side[1]):
             return None

@@ -179,6 +179,26 @@ def with_splits(problem: ConstrainedProblem, **changed: Any) -> ConstrainedProbl
     return found
 
 
+def only(problem: ConstrainedProblem, splits: np.ndarray, roots=None) -> ConstrainedProblem:
+    """Return the problem with only these splits, and only these roots."""
+    allowed = problem.allowed[:, splits].copy()
+    if roots is not None:
+        allowed[0] &= np.isin(splits, roots)
+    columns, column = np.unique(problem.column[splits], return_inverse=True)
+    subsets = np.unique(problem.subsets[:, columns], axis=0)
+    inside = (subsets[:, None, :] <= subsets[None, :, :]).all(axis=2) & ~np.eye(len(subsets), dtype=bool)
+    accepts = problem.accepts
+    return with_splits(
+        problem,
+        X=problem.X[:, splits],
+        column=column.reshape(-1),
+        subsets=subsets[~inside.any(axis=1)],
+        allowed=allowed,
+        below=None if problem.below is None else problem.below[np.ix_(splits, splits)],
+        accepts=None if accepts is None else lambda split, label: accepts(named(split, splits), label),
+    )
+
+
 def ones_of(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     """Return int64 (splits,): how many rows, of all or of some, bool (rows,), have outcome 1 for each split."""
     own = getattr(X, "ones", None)

@@ -12,12 +12,11 @@ If no tree is feasible so far, the same search with costs of 0 finds one, or pro
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from odtc.algorithms.constrained.close_gap import GapCloser
+from odtc.algorithms.constrained.case_trees import CaseTrees, TableTrees
 from odtc.algorithms.constrained.constrained_problem import (
     ConstrainedProblem,
     TooLarge,
@@ -26,16 +25,17 @@ from odtc.algorithms.constrained.constrained_problem import (
     in_fixed_point,
     keeps,
     named,
+    part_of,
     uses_of,
     with_splits,
 )
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.few_splits.subset_trees import DEPTHS, SubsetTrees, takes
-from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees, nested_subsets
 from odtc.algorithms.constrained.subtree_options import Options
-from odtc.algorithms.constrained.trace_tree import Structure, by_weight, feasible, trace
+from odtc.algorithms.constrained.trace_tree import by_weight, feasible
 from odtc.base.value_class import value_class
 from odtc.errors import TimeLimitReached
 
@@ -81,7 +81,7 @@ class Found:
 
 @dataclass
 class Cases:
-    """The cases of one root split.
+    """The cases of one root split, or of all.
 
     Attributes
     ----------
@@ -97,20 +97,25 @@ class Cases:
     """
 
     subsets: np.ndarray
-    bound: np.ndarray = field(default=None)
-    multipliers: np.ndarray = field(default=None)
-    listed: np.ndarray = field(default=None)
-    told: np.ndarray = field(default=None)
+    bound: np.ndarray
+    multipliers: np.ndarray
+    listed: np.ndarray
+    told: np.ndarray
+
+    @classmethod
+    def of(cls, subsets: np.ndarray) -> "Cases":
+        """Return cases of which nothing is known, int (cases,)."""
+        n = len(subsets)
+        return cls(subsets, np.full(n, -np.inf), np.zeros(n, np.int32), np.zeros(n, bool), np.full(n, -np.inf))
+
+    def part(self, begin: int, end: int) -> "Cases":
+        """Return some of these cases: what changes in one changes in the other."""
+        return Cases(*(one[begin:end] for one in (self.subsets, self.bound, self.multipliers, self.listed, self.told)))
 
     @property
     def least(self) -> np.ndarray:
         """float64 (cases,): a lower bound on the cost of the trees of each case."""
         return np.maximum(self.bound, self.told)
-
-    def __post_init__(self):
-        self.bound, self.told = (np.full(len(self.subsets), -np.inf) for _ in range(2))
-        self.multipliers = np.zeros(len(self.subsets), int)
-        self.listed = np.zeros(len(self.subsets), bool)
 
 
 @value_class
@@ -138,20 +143,6 @@ class Settled:
     scale: int
     passes: list[np.ndarray]
     of: Callable[[int, int], np.ndarray | None]
-
-
-class Swept(Protocol):
-    """The trees of one subset of columns, found by sweeps (odtc.algorithms.constrained.sweeps.swept_trees)."""
-
-    def values(self, multipliers: np.ndarray, roots: list[int], enough: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return (float64 (roots,), bool (roots,)): the least weighted cost of a tree with each root at multipliers
-        int64 (constraints,), and whether it is exact or only a bound. It is exact for the cheapest root, and for
-        roots for which only a bound below `enough` would otherwise be known."""
-        ...
-
-    def trace(self, root: int, weights: Weights) -> tuple[Structure | None, float]:
-        """Return the cheapest tree with a root, and its weighted cost."""
-        ...
 
 
 class ConstrainedSearch:
@@ -196,57 +187,66 @@ class ConstrainedSearch:
         self.begun = False  # whether trees of less depth were searched before
         self.elsewhere = False  # whether a feasible tree is known elsewhere
         self.inherited = False  # whether bounds of cases come from another search
-        self.swept: Swept | None = None  # in place of tables, if there is one subset
+        self.by_tables = TableTrees(self.tables)
         self.subset_trees = SubsetTrees(self.counts, self.scale) if takes(problem) else None
+        self._maker: Callable[[ConstrainedSearch], CaseTrees] | None = None
+        self.trees: CaseTrees = self.subset_trees or self.by_tables
+        self.together = False  # as for `sweep`
         self.first = np.zeros(problem.n_constraints)  # multipliers of the first pass
         self.tried: list[np.ndarray] = []
-        self._known, self._cases, self._segments = {}, {}, {}
-        self._seen, self._told = set(), None
+        self._known, self._seen, self._told = {}, set(), None
         self._near: np.ndarray | None = None  # the multipliers that were best for the case tightened last
-        roots = np.flatnonzero(problem.allowed[0]).tolist() if problem.depth else []
-        for root in roots:
-            subsets = np.flatnonzero(problem.subsets[:, problem.column[root]])
-            if len(subsets):
-                self._cases[root] = Cases(subsets)
+        inside = problem.allowed[0] & problem.subsets.any(axis=0)[problem.column] if problem.depth else []
+        of_column = [np.flatnonzero(mine) for mine in problem.subsets.T]
+        each = {root: of_column[problem.column[root]] for root in np.flatnonzero(inside).tolist()}
+        self.all = Cases.of(np.concatenate([np.zeros(0, int), *each.values()]))
+        self.root = np.repeat(np.array(list(each), int), [len(mine) for mine in each.values()])  # of each case
+        end = np.cumsum([len(mine) for mine in each.values()]).tolist()
+        self._cases = {root: self.all.part(at - len(each[root]), at) for root, at in zip(each, end)}
 
     def watch(self, tick: Callable[[], bool], progress: Callable[[int, int | None], None]) -> None:
         """Set another clock and another listener, for the next run."""
         self._tick, self.progress = tick, progress
 
+    def sweep(self, maker: "Callable[[ConstrainedSearch], CaseTrees]", together: bool) -> None:
+        """Take the trees of cases from sweeps over the roots, made by this function for a search.
+
+        All cases then have one pass; `together` is whether the remaining roots of a subset of columns have multipliers
+        together before each has its own.
+        """
+        self._maker, self.trees, self.together = maker, maker(self), together
+
     def inherit(self, looser: "ConstrainedSearch") -> None:
         """Take over the counts and the bounds of cases of a search with looser constraints, which has every tree of
         this one."""
-        if self._cases.keys() != looser._cases.keys() or not np.array_equal(self.order, looser.order):
+        mine, other = self.all, looser.all
+        alike = np.array_equal(self.root, looser.root) and np.array_equal(mine.subsets, other.subsets)
+        if not alike or not np.array_equal(self.order, looser.order):
             return
         self.counts.share(looser.counts)
-        for root, cases in self._cases.items():
-            other = looser._cases[root]
-            if np.array_equal(cases.subsets, other.subsets):
-                cases.told = np.where(other.listed, np.maximum(other.least, looser.upper), other.least)
-                self.inherited = True
+        mine.told[:] = np.where(other.listed, np.maximum(other.least, looser.upper), other.least)
+        self.inherited = True
 
     # Results so far.
 
     @property
     def bound(self) -> int:
         """A lower bound on the cost of feasible trees."""
-        least = min(
-            (float(cases.least[~cases.listed].min(initial=np.inf)) for cases in self._cases.values()), default=np.inf
-        )
+        if self.floor >= self.upper:
+            return self.upper
+        least = float(self.all.least[~self.all.listed].min(initial=np.inf))
         return int(min(self.upper, max(0.0, float(self.floor), least)))
 
     @property
     def leading(self) -> np.ndarray:
         """int64 (constraints,): the multipliers, in the scale of the search, that bound its best case."""
-        best = min(self._cases.values(), key=lambda cases: cases.bound.min(), default=None)
-        if best is None or not self.tried:
+        if not len(self.root) or not self.tried:
             return np.zeros(self.problem.n_constraints, np.int64)
-        return self.tried[int(best.multipliers[best.bound.argmin()])]
+        return self.tried[int(self.all.multipliers[self.all.bound.argmin()])]
 
     @property
     def found(self) -> Found:
-        alive = sum(int(self._alive(cases).sum()) for cases in self._cases.values())
-        total = sum(len(cases.subsets) for cases in self._cases.values())
+        alive, total = int(self._alive(self.all).sum()), len(self.root)
         split, label = (None, None) if self.best is None else self.best
         split = None if split is None else named(split, self.order)
         return Found(split, label, None if self.best is None else self.upper, self.bound, self.infeasible, alive, total)
@@ -254,16 +254,13 @@ class ConstrainedSearch:
     def evidence(self) -> list[tuple[int, int, np.ndarray]]:
         """Return (root split, subset of columns, multipliers int64 (constraints,) in units of 1 / scale) of every
         case: at these multipliers its bound was the greatest found."""
-        none = np.zeros(self.problem.n_constraints, np.int64)
-        return [
-            (int(self.order[root]), int(subset), self.tried[number] if self.tried else none)
-            for root, cases in self._cases.items()
-            for subset, number in zip(cases.subsets, cases.multipliers)
-        ]
+        m = self.tried or [np.zeros(self.problem.n_constraints, np.int64)]
+        each = zip(self.order[self.root].tolist(), self.all.subsets.tolist(), self.all.multipliers.tolist())
+        return [(root, subset, m[number]) for root, subset, number in each]
 
     def settled(self) -> Settled:
         """Return the multipliers of a search that has ended."""
-        number = np.concatenate([cases.multipliers for cases in self._cases.values()] or [np.zeros(0, int)])
+        number = self.all.multipliers
         count, place = np.bincount(number, minlength=1), np.argsort(self.order)
         often = [m for m in np.argsort(-count).tolist() if count[m] * PASSES > len(number)]
 
@@ -284,15 +281,15 @@ class ConstrainedSearch:
         if self.problem.accepts is not None:
             return None
         found, held = [], 0
-        for root, cases in self._cases.items():
-            for place in np.flatnonzero(cases.listed & (cases.bound < self.upper)).tolist():
-                self.tick()
-                sides = self._closer(root, place).sides(root, self.upper)
-                if sides is not None:
-                    found.append(LiveCase(root, sides))
-                    held += 1 + len(sides[0]) + len(sides[1])
-                if held > most:
-                    return None
+        for at in np.flatnonzero(self.all.listed & (self.all.bound < self.upper)).tolist():
+            self.tick()
+            root, m, subset = int(self.root[at]), self.tried[self.all.multipliers[at]], int(self.all.subsets[at])
+            sides = self.by_tables.closer(m, root, subset, self.tick)[0].sides(root, self.upper)
+            if sides is not None:
+                found.append(LiveCase(root, sides))
+                held += 1 + len(sides[0]) + len(sides[1])
+            if held > most:
+                return None
         return found
 
     def vector_of_best(self) -> np.ndarray:
@@ -331,12 +328,10 @@ class ConstrainedSearch:
     def promising(self, most: int) -> list[np.ndarray]:
         """Return the subsets of columns, bool (columns,), of the cases with the least bounds, least first; at most
         `most`."""
-        best: dict[int, float] = {}
-        for cases in self._cases.values():
-            for subset, bound in zip(cases.subsets.tolist(), cases.bound.tolist()):
-                best[subset] = min(best.get(subset, np.inf), bound)
-        chosen = sorted(best, key=lambda subset: (best[subset], subset))[:most]
-        return [self.problem.subsets[subset] for subset in chosen]
+        best = np.full(len(self.problem.subsets), np.inf)
+        np.minimum.at(best, self.all.subsets, self.all.bound)
+        some = np.unique(self.all.subsets)
+        return [self.problem.subsets[subset] for subset in some[np.argsort(best[some], kind="stable")][:most]]
 
     # The search.
 
@@ -347,10 +342,14 @@ class ConstrainedSearch:
             if exactly:
                 self._by_intervals()
             soon = self.inherited and not self.problem.n_constraints  # one pass settles all
-            left = any(self._alive(cases).any() for cases in self._cases.values())
+            left = self._alive(self.all).any()
             if self.problem.depth > 2 and exactly and left and not (self.begun or soon):
                 self._shallower()
-            self._globally()
+            if self._maker is None or exactly:
+                self._globally()
+            else:
+                for subset in range(len(self.problem.subsets)):
+                    self._tighten_subset(subset)
             if exactly and self.best is None and not self.elsewhere:
                 self._feasibility()
             if exactly and not self.infeasible:
@@ -362,63 +361,63 @@ class ConstrainedSearch:
         self._tell()
         return self.found
 
-    def tighten_all(self, multipliers: np.ndarray) -> None:
-        """Find multipliers for all roots of one subset of columns by sweeps (`swept`), starting from float64
-        (constraints,)."""
-        try:
-            self._tighten_roots(multipliers, 1)
-        except (Stopped, TimeLimitReached):
-            return
-
-    def _tighten_roots(self, multipliers: np.ndarray, traced: int) -> None:
-        """Find the cheapest roots in each round, whose trees are traced; at the best multipliers of all rounds every
-        root has a bound. If few of them remain after these, the rest has rounds of its own."""
-        cuts, reached, leading, spent = Cuts(self.largest / self.scale), -np.inf, multipliers, 0
-        while alive := self._alive_roots():
-            self.tick()
+    def _tighten_subset(self, subset: int) -> None:
+        """Find multipliers for all roots of one subset of columns, by their cheapest trees; at the best multipliers of
+        all rounds every root has a bound. If few of them remain after these, the rest has rounds of its own."""
+        cuts, reached, spent = Cuts(self.largest / self.scale), -np.inf, 0
+        leading, multipliers = self.first, self.first
+        self._near = None
+        while len(alive := self._left_of(subset)):
             weights, number = self._weights(multipliers)
-            value, exact = self._bound_roots(alive, weights, number, -np.inf)
-            met = np.flatnonzero(exact)
-            met = met[np.argsort(value[met], kind="stable")]  # the first is the cheapest of all
-            if np.isinf(value[met[0]]):
+            value = self._bounded(weights, number, alive, -np.inf)
+            least, root = float(value.min()), int(self.root[alive[value.argmin()]])
+            if np.isinf(least):
                 return
-            if (here := (value[met[0]] - weights.budget) / self.scale) > reached:
+            if (here := (least - weights.budget) / self.scale) > reached:
                 reached, leading = here, multipliers
-            for place in met[:traced].tolist():
-                if place == met[0] or self.tables.bound(value[place], weights) < self.upper:
-                    self._look(alive[place], int(self._cases[alive[place]].subsets[0]), weights, cuts)
+            self._look(root, subset, weights, cuts)
             most, multipliers = cuts.best() if self.problem.n_constraints else (-np.inf, multipliers)
             spent += 1
             if most > reached + 1e-6 * max(1.0, abs(reached)) and spent < ROUNDS:
                 continue
             weights, number = self._weights(leading)
-            self._bound_roots(alive, weights, number, float(self.scale * (self.upper - 1) + weights.budget + 1))
-            left = self._alive_roots()
+            self._bounded(weights, number, alive, self._most(weights))
+            left = self._left_of(subset)
             if not self.problem.n_constraints or len(left) > LEFT * len(alive):
                 return
-            cuts, reached, spent = cuts.among(left), -np.inf, 0
+            cuts, reached, spent = cuts.among(self.root[left].tolist()), -np.inf, 0
             multipliers = cuts.best()[1] if cuts.cost else leading
 
-    def _alive_roots(self) -> list[int]:
-        """Return the roots of one subset of columns that are not settled."""
-        return [root for root, cases in self._cases.items() if self._alive(cases)[0]]
+    def _left_of(self, subset: int) -> np.ndarray:
+        """Return int (some cases,): the cases of a subset of columns that are not settled."""
+        return np.flatnonzero((self.all.subsets == subset) & self._alive(self.all))
 
-    def _bound_roots(self, roots: list[int], weights: Weights, number: int, enough: float):
-        """Return the results of `swept` for the values of roots; their cases take the bounds."""
-        value, exact = self.swept.values(weights.multipliers, roots, enough)
-        for root, bound in zip(roots, self.tables.bound(value, weights)):
-            cases = self._cases[root]
-            if bound > cases.bound[0]:
-                cases.bound[0], cases.multipliers[0] = bound, number
-        return value, exact
+    def _most(self, weights: Weights) -> float:
+        """Return the weighted cost from which on a tree costs no less than the best one."""
+        return float(self.scale * (self.upper - 1) + weights.budget + 1)
 
-    def close(self) -> Found:
-        """Settle the remaining cases, one by one; for a search that knows a feasible tree, or its cost."""
-        try:
-            self._locally()
-        except (Stopped, TimeLimitReached):
-            pass
-        return self.found
+    def _bounded(
+        self,
+        weights: Weights,
+        number: int,
+        left: np.ndarray,
+        most: float,
+        tell: Callable[[float], None] = lambda least: None,
+    ) -> np.ndarray:
+        """Return the values of some cases, int (some cases,) rising, which take the bounds that follow."""
+
+        def told(least: float) -> None:
+            self.tick()
+            tell(least)
+
+        roots, first = np.unique(self.root[left], return_index=True)
+        cases = dict(zip(roots.tolist(), np.split(self.all.subsets[left], first[1:])))
+        found = self.trees.values(weights, cases, most, told)
+        value = np.concatenate([np.zeros(0), *(found[root] for root in cases)])
+        bound = self.tables.bound(value, weights)
+        better = bound > self.all.bound[left]
+        self.all.bound[left[better]], self.all.multipliers[left[better]] = bound[better], number
+        return value
 
     def tick(self) -> None:
         if self._tick():
@@ -470,69 +469,42 @@ class ConstrainedSearch:
 
     def _pass(self, weights: Weights, number: int) -> list[tuple[float, int, int]]:
         """Compute bounds of all cases that are not settled; return the best as (weighted cost, root, subset)."""
-        best, every = [], list(self._cases.items())
-        told = self._told_by_patterns(weights)
+        best: list[tuple[float, int, int]] = []
         alone = self.inherited and not self.problem.n_constraints  # exact values: trees exclude roots
-        for root, cases in sorted(every, key=lambda case: case[1].told.min()) if alone else every:
-            alive = np.flatnonzero(self._alive(cases))
-            if not len(alive):
+        every = self.trees is not self.by_tables and not alone
+        groups = [np.arange(len(self.root))]
+        if not every:
+            groups = np.split(groups[0], np.flatnonzero(np.diff(self.root)) + 1)
+        if alone:
+            groups.sort(key=lambda some: self.all.told[some].min(initial=np.inf))
+
+        def tell(least: float) -> None:
+            if every and (bound := self.tables.bound(least, weights)) > self.floor:
+                self.floor = int(min(bound, self.upper))
+                self.progress(self.floor, None if self.best is None else self.upper)
+
+        for some in groups:
+            left = some[self._alive(self.all.part(some[0], some[-1] + 1))] if len(some) else some
+            if not len(left):
                 continue
-            self.tick()
-            if told is not None:
-                value = told[root][alive]
-            else:
-                value = self.tables.roots(root, weights, self._of(cases.subsets[alive]))
-            bound = self.tables.bound(value, weights)
-            better = bound > cases.bound[alive]
-            cases.bound[alive[better]], cases.multipliers[alive[better]] = bound[better], number
-            if alone and bound.min() < self.upper:
-                self._look(root, int(cases.subsets[alive[int(bound.argmin())]]), weights, None)
-            for place in np.argsort(value, kind="stable")[:TRACED].tolist():
-                if np.isfinite(value[place]):
-                    best.append((float(value[place]), root, int(cases.subsets[alive[place]])))
+            value = self._bounded(weights, number, left, self._most(weights), tell)
+            cheapest = [at for at in np.argsort(value, kind="stable")[:TRACED].tolist() if np.isfinite(value[at])]
+            if alone and cheapest and self.tables.bound(value[cheapest[0]], weights) < self.upper:
+                at = left[cheapest[0]]
+                self._look(int(self.root[at]), int(self.all.subsets[at]), weights, None)
+            best += [(float(value[at]), int(self.root[left[at]]), int(self.all.subsets[left[at]])) for at in cheapest]
         return sorted(best)[:TRACED]
-
-    @property
-    def _trees(self) -> SubsetTrees | None:
-        """The trees of each case if they replace tables of all splits; None if these tables are made."""
-        return self.subset_trees if self.swept is None else None
-
-    def _told_by_patterns(self, weights: Weights) -> dict[int, np.ndarray] | None:
-        """Return {root: float64 (cases,)}, infinite for a case that is settled; None if tables are made instead."""
-        if (trees := self._trees) is None:
-            return None
-        alive = {root: np.flatnonzero(self._alive(cases)) for root, cases in self._cases.items()}
-        asked = {root: self._cases[root].subsets[places] for root, places in alive.items()}
-        most = float(self.scale * (self.upper - 1) + weights.budget + 1)
-        values = trees.values(weights, asked, self.tables.base(weights), most, self.tick)
-        found = {root: np.full(len(cases.subsets), np.inf) for root, cases in self._cases.items()}
-        for root, places in alive.items():
-            found[root][places] = values[root]
-        return found
-
-    def _of(self, subsets: np.ndarray) -> Segments:
-        key = subsets.tobytes()
-        if key not in self._segments:
-            if len(self._segments) > 4 * len(self._cases) + 64:
-                self._segments.clear()
-            self._segments[key] = Segments(self.problem.subsets[subsets], self.problem.column)
-        return self._segments[key]
-
-    def _splits(self, subset: int) -> np.ndarray:
-        return np.flatnonzero(self.problem.subsets[subset][self.problem.column])
 
     def _globally(self) -> None:
         """Find multipliers for all cases at once."""
-        if self.swept is not None:
-            self._tighten_roots(self.first, TRACED)
-            return
         R = self.problem.n_constraints
         cuts, multipliers, reached = Cuts(self.largest / self.scale), self.first, -np.inf
         for _ in range(ROUNDS if R else 1):
             weights, number = self._weights(multipliers)
             best = self._pass(weights, number)
             self._tell()
-            if not best:
+            own = R and self._maker is not None  # the cases that a sweep leaves have multipliers of their own
+            if not best or (own and (self.best is not None or self.elsewhere)):
                 return
             reached = max(reached, (best[0][0] - weights.budget) / self.scale)
             for value, root, subset in best:
@@ -540,7 +512,7 @@ class ConstrainedSearch:
                 first = value == best[0][0]
                 if first or self.tables.bound(value, weights) < self.upper:  # otherwise it has no better tree
                     self._look(root, subset, weights, cuts if first else None)
-            if not R or not any(self._alive(cases).any() for cases in self._cases.values()):
+            if not R or own or not self._alive(self.all).any():
                 return
             most, multipliers = cuts.best()
             if most <= reached + 1e-6 * max(1.0, abs(reached)):
@@ -548,12 +520,7 @@ class ConstrainedSearch:
 
     def _look(self, root: int, subset: int, weights: Weights, cuts: Cuts | None) -> float:
         """Trace the cheapest tree of a case, offer it with its best labels, add its cut; return its weighted cost."""
-        if (trees := self._trees) is not None:
-            structure, value = trees.trace(weights, root, subset, self.tables.base(weights))
-        elif self.swept is None:
-            structure, value = trace(self.tables, root, weights, self._splits(subset))
-        else:
-            structure, value = self.swept.trace(root, weights)
+        structure, value = self.trees.trace(weights, root, subset)
         if structure is None:
             return value
         if cuts is not None:
@@ -575,7 +542,13 @@ class ConstrainedSearch:
         problem = replace(self.problem, cost=np.zeros_like(self.problem.cost), branch_cost=0)
         if not self.problem.cost.any() and not self.problem.branch_cost:
             return
-        found = ConstrainedSearch(problem, self._tick, counts=self.counts).run()
+        search = ConstrainedSearch(problem, self._tick, counts=self.counts)
+        if self._maker is not None:
+            # Of costs of 0 only the ratios of multipliers matter.
+            most, here = search.largest / search.scale, self.leading / self.scale
+            search.first, search.begun = here * (most[here > 0] / here[here > 0]).min(initial=1.0), True
+            search.sweep(self._maker, self.together)
+        found = search.run()
         if found.infeasible:
             self.infeasible = True
         elif found.cost is not None:
@@ -584,26 +557,27 @@ class ConstrainedSearch:
 
     def _locally(self) -> None:
         """Settle each remaining case, best first: its own multipliers, then all of its trees that could cost less."""
-        postponed = None
+        postponed, tightened = None, set()
         while True:
-            left = [
-                (cases.bound[place], root, place)
-                for root, cases in self._cases.items()
-                for place in np.flatnonzero(self._alive(cases)).tolist()
-            ]
-            if not left or postponed == (len(left), self.upper):
-                return
+            left = np.flatnonzero(self._alive(self.all))
             before = len(left)
-            for _, root, place in sorted(left):
-                cases = self._cases[root]
+            if not before or postponed == (before, self.upper):
+                return
+            for at in left[np.argsort(self.all.bound[left], kind="stable")].tolist():
+                root = int(self.root[at])
+                cases, place = self._cases[root], at - int(np.searchsorted(self.root, root))
                 if not self._alive(cases)[place]:
                     continue
                 self.tick()
-                self._tighten(root, place)
+                if self.together and (subset := int(cases.subsets[place])) not in tightened:
+                    tightened.add(subset)
+                    self._tighten_subset(subset)
+                if self._alive(cases)[place]:
+                    self._tighten(root, place)
                 if self._alive(cases)[place]:
                     self._close(root, place)
             # Cases that were too large are tried again if a cheaper tree was found since.
-            left = sum(int(self._alive(cases).sum()) for cases in self._cases.values())
+            left = int(self._alive(self.all).sum())
             postponed = (left, self.upper) if left == before else None
             if left and left < before:
                 postponed = None
@@ -641,23 +615,14 @@ class ConstrainedSearch:
                 self.offer(*found[0], found[1])
             none = np.zeros((1, self.problem.n_constraints))
             number = self._weights(np.concatenate([none, trees.multipliers])[-1] / trees.scale)[1]
-            for cases in self._cases.values():
-                here = cases.subsets == subset
-                cases.listed |= here
-                cases.bound[here], cases.multipliers[here] = trees.priced, number
+            here = self.all.subsets == subset
+            self.all.listed[here], self.all.bound[here], self.all.multipliers[here] = True, trees.priced, number
             self._tell()
 
     def _close(self, root: int, place: int) -> None:
-        cases, trees = self._cases[root], self._trees
-        if trees is None:
-            closer, here, splits = self._closer(root, place), root, np.arange(len(self.order))
-        else:
-            subset = int(cases.subsets[place])
-            mine, tables = trees.patterns(subset), trees.tables(subset)
-            here, splits = mine.place[root], mine.splits
-            one = Segments(tables.problem.subsets, tables.problem.column)
-            weights = Weights.of(tables.counts, self.scale, self.tried[cases.multipliers[place]])
-            closer = GapCloser(tables, weights, np.arange(len(splits)), one, self.tick)
+        cases = self._cases[root]
+        m, subset = self.tried[cases.multipliers[place]], int(cases.subsets[place])
+        closer, here, splits = self.trees.closer(m, root, subset, self.tick)
 
         def offer(split, label):
             split = named(split, splits)
@@ -669,12 +634,6 @@ class ConstrainedSearch:
             return
         cases.listed[place] = True
         self._tell()
-
-    def _closer(self, root: int, place: int) -> GapCloser:
-        cases = self._cases[root]
-        subset = cases.subsets[place : place + 1]
-        weights, _ = self._weights(self.tried[cases.multipliers[place]] / self.scale)
-        return GapCloser(self.tables, weights, self._splits(int(subset[0])), self._of(subset), self.tick)
 
 
 def search(
@@ -698,7 +657,7 @@ def _sorted(problem: ConstrainedProblem, order: np.ndarray) -> ConstrainedProble
 
     return with_splits(
         problem,
-        X=problem.X[:, order],
+        X=part_of(problem.X, np.ones(len(problem.X), bool), order),
         column=problem.column[order],
         allowed=problem.allowed[:, order],
         below=None if problem.below is None else problem.below[np.ix_(order, order)],
@@ -723,4 +682,4 @@ def compile_now() -> None:
     weights = Weights.of(search.counts, search.scale, np.zeros(search.problem.n_constraints, np.int64))
     cases = {root: one.subsets for root, one in search._cases.items()}
     trees = SubsetTrees(search.counts, search.scale)
-    trees.values(weights, cases, search.tables.base(weights), np.inf, lambda: None)
+    trees.values(weights, cases, np.inf, lambda least: None)

@@ -38,10 +38,9 @@ class Counts:
         self.measures = kinds[:, K + R * K :].T.astype(float)
         # float32 products are exact as long as every sum is.
         self.dtype = np.float32 if np.abs(factor).sum(axis=0).max(initial=0) < SINGLE else np.float64
-        self._answers = np.ascontiguousarray(problem.X, self.dtype)
         self._members = [np.flatnonzero(column) for column in factor.T]
         T = problem.X.shape[1]
-        self.stored = T**3 * len(kinds) * self._answers.itemsize <= MOST_BYTES
+        self.stored = T**3 * len(kinds) * np.dtype(self.dtype).itemsize <= MOST_BYTES
         self._below = {}
 
     @property
@@ -52,6 +51,10 @@ class Counts:
     def total(self) -> np.ndarray:
         """float64 (kinds,): over all rows."""
         return self.factor.sum(axis=0).astype(float)
+
+    @cached_property
+    def _answers(self) -> np.ndarray:
+        return np.ascontiguousarray(self.problem.X, self.dtype)
 
     @cached_property
     def pairs(self) -> np.ndarray:

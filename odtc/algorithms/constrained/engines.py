@@ -73,7 +73,9 @@ def _ends(arrays: ConstrainedProblem) -> bool:
 
 def over_all_splits(engine: Engine) -> bool:
     """Return whether a search proves its tree over all splits, however many they are."""
-    if isinstance(engine, (StumpSearch, OneSplitSearch, OneColumnSearch)) or not isinstance(engine, CoarseSearch):
+    if isinstance(engine, (StumpSearch, TwoSplitSearch, OneSplitSearch, OneColumnSearch)) or not isinstance(
+        engine, CoarseSearch
+    ):
         return True
     return engine.exactly and len(engine.scale) <= MOST_TESTS
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import only, quantiles
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named, ones_of, with_splits
+from odtc.algorithms.constrained.all_thresholds import quantiles
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named, ones_of, only, with_splits
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.base.value_class import value_class
 

@@ -30,8 +30,8 @@ class Weights:
     multipliers : int64 (constraints,)
     label : float64 (labels, kinds)
         Of one unit of a kind of rows, relative to label 0.
-    base : float64 (kinds,)
-        Of label 0.
+    base : float
+        Of every tree with a root split except for the subtrees below the root: all rows as label 0, and the root.
     leaf : float64 (labels,)
         Of a leaf with this label, in addition to its rows.
     branch : float
@@ -42,7 +42,7 @@ class Weights:
 
     multipliers: np.ndarray
     label: np.ndarray
-    base: np.ndarray
+    base: float
     leaf: np.ndarray
     branch: float
     budget: int
@@ -51,12 +51,13 @@ class Weights:
     def of(cls, counts: Counts, scale: int, multipliers: np.ndarray) -> "Weights":
         problem, m = counts.problem, multipliers.astype(float)
         full = scale * counts.cost + np.tensordot(m, counts.uses, 1)  # (kinds, labels)
+        branch = float(scale * problem.branch_cost + m @ problem.branch_uses)
         return cls(
             multipliers,
             np.ascontiguousarray((full - full[:, :1]).T),
-            full[:, 0].copy(),
+            float(full[:, 0] @ counts.total) + branch,
             m @ problem.leaf_uses,
-            float(scale * problem.branch_cost + m @ problem.branch_uses),
+            branch,
             sum(int(a) * int(b) for a, b in zip(multipliers, problem.bound)),
         )
 
@@ -297,14 +298,9 @@ class Pass:
 
     def roots(self, split: int, weights: Weights, segments: Segments) -> np.ndarray:
         """Return float64 (subsets,): the weighted cost of the best tree with this split at the root, by subset."""
-        return self.base(weights) + sum(
+        return weights.base + sum(
             self.subtrees(((split, t),), self.problem.depth - 1, weights, segments) for t in (0, 1)
         )
-
-    def base(self, weights: Weights) -> float:
-        """Return the cost of every tree with a root split except for the subtrees below the root: all rows as label 0,
-        and the root."""
-        return float(weights.base @ self.counts.total) + weights.branch
 
     def bound(self, value, weights: Weights):
         """Return a lower bound on the cost of feasible trees, from the least weighted cost of all trees; float64, of

@@ -10,21 +10,21 @@ conditions on leaves that more rows could violate are left out of that bound). E
 its own (Kelley's cuts), and then its lists of stumps, joined (close_gap).
 """
 
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import FEW, ThresholdSearch
+from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ThresholdSearch
 from odtc.algorithms.constrained.close_gap import GapCloser
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, cost_of
-from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Stopped
-from odtc.algorithms.constrained.multipliers import Cuts
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.lagrangian_pass import Weights
 from odtc.algorithms.constrained.subtree_options import Options
+from odtc.algorithms.constrained.sweeps.swept_trees import SweptTrees
 from odtc.algorithms.constrained.sweeps.threshold_sides import Side, Sides
-from odtc.base.value_class import value_class
+from odtc.algorithms.constrained.trace_tree import Structure, structure_of
 
-ROUNDS = 8  # of multipliers of one root
 MOST_CELLS = 50_000_000  # scales times rows
 
 
@@ -41,73 +41,13 @@ class StumpSearch(ThresholdSearch):
     """Search over roots with two stumps. The parameters are the same as for CoarseSearch; `takes_stumps` returns true
     for the problem."""
 
+    def _made(self, splits: np.ndarray, every: bool = False) -> ConstrainedSearch:
+        return CoarseSearch._made(self, splits)
+
     @property
-    def closer(self) -> "type[StumpCloser]":
-        """The class that lists and joins the stumps of one root."""
-        return StumpCloser
-
-    def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW):
-        super().__init__(problem, scale, few)
-        self.sums = RankSums(problem, self.codes, self.splits)
-        self.largest = np.zeros(0)
-
-    def _finish(self, first: ConstrainedSearch) -> None:
-        self.largest = first.largest / first.scale
-        if self.best is None:
-            self._feasibility()
-        if not self._tick() and not (self.best is None and self.bound >= self.upper):
-            super()._finish(first)
-
-    def _feasibility(self) -> None:
-        """Find a feasible tree, or prove that there is none, by the same search with costs of 0."""
-        problem = replace(self.problem, cost=np.zeros_like(self.problem.cost), branch_cost=0)
-        if not self.problem.cost.any() and not self.problem.branch_cost:
-            return
-        search = type(self)(problem, self.scale, self.few)
-        search.watch(self._tick, lambda bound, cost: None)
-        found: Found = search.run()
-        if found.infeasible:
-            self.bound = self.upper
-        elif found.split is not None:
-            self._take(found.split, found.label, cost_of(self.problem, found.split, found.label))
-
-    def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> Sides:
-        return StumpSides(self.sums, weight, m, price)
-
-    def _close(self, left: dict) -> None:
-        """Settle every remaining root, best first."""
-        problem, scale = self.problem, self._first.scale
-        cases = sorted((bound, root, subset) for subset, roots in left.items() for bound, root in roots)
-
-        def offer(split, label) -> bool:
-            cost = cost_of(problem, split, label)
-            if cost >= self.upper or (problem.accepts is not None and not problem.accepts(split, label)):
-                return False
-            self._take(split, label, cost)
-            return True
-
-        open_bound = np.inf  # of the cases whose lists were too long
-        for bound, root, subset in cases:
-            if bound >= self.upper:
-                break
-            self.bound = max(self.bound, int(min(bound, open_bound, self.upper)))
-            if self._tick():
-                return
-            closer = self.closer(self.sums, scale, root, problem.subsets[subset][problem.column], self._stop)
-            try:
-                reached = closer.tighten(self._first.leading, self.upper, self.largest * scale)
-                self._settled[root, subset] = closer.multipliers
-                if reached < self.upper:
-                    closer.close(root, self.upper, offer)
-            except TooLarge:
-                open_bound = min(open_bound, max(bound, reached))
-            except Stopped:
-                return
-        self.bound = max(self.bound, int(min(self.upper, open_bound)))
-
-    def _stop(self) -> None:
-        if self._tick():
-            raise Stopped
+    def trees(self) -> type[SweptTrees]:
+        """The class of the trees that sweeps find."""
+        return StumpTrees
 
 
 class RankSums:
@@ -162,7 +102,6 @@ class StumpSides(Sides):
         self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(problem.n_labels)
         self.held = np.flatnonzero((problem.measures >= 0).all(axis=1))
         self.column = np.array([problem.column[mine[0]] for mine in sums.splits], np.int64)
-        self.of_scale = [np.flatnonzero(problem.subsets[:, c]) for c in self.column]
         self.allowed = problem.allowed[1][sums.flat]
 
     def _made(self, j: int, f: int, answer: int, among: np.ndarray) -> Any:
@@ -201,12 +140,46 @@ class StumpSides(Sides):
         return found.min(axis=0)
 
 
-@value_class
-class _Tables:
-    """The part of the tables of a search that GapCloser needs."""
+class StumpTrees(SweptTrees):
+    """The trees of the cases of a search of depth 2; the parameters are the same as for SweptTrees."""
 
-    problem: ConstrainedProblem
-    scale: int
+    def __init__(self, search: ConstrainedSearch, scale: np.ndarray):
+        super().__init__(search, scale)
+        self.sums = RankSums(self.problem, self.codes, self.splits)
+        self._lists: tuple[int, int, StumpCloser] | None = None
+
+    def sides_at(self, weight: np.ndarray, multipliers: np.ndarray, price: float) -> Sides:
+        """Return the sides for weighted costs; as for SweptTrees."""
+        return StumpSides(self.sums, weight, multipliers, price)
+
+    def trace(self, weights: Weights, root: int, subset: int) -> tuple[Structure | None, float]:
+        """Return (the cheapest tree of a case, its weighted cost); as for CaseTrees."""
+        value, below = self._of(root, subset).best(weights.multipliers)
+        if np.isinf(value):
+            return None, np.inf
+        split = np.full(8, -1, np.int32)
+        split[1:4] = root, *below
+        return structure_of(self.search.counts, split), value
+
+    def closer(
+        self, multipliers: np.ndarray, root: int, subset: int, tick: Callable[[], None]
+    ) -> tuple[GapCloser, int, np.ndarray]:
+        """Return the lists of a case; as for CaseTrees."""
+        found = self._of(root, subset)
+        found.multipliers, found.tick = multipliers, tick
+        return found, root, np.arange(len(self.problem.column))
+
+    @property
+    def lists(self) -> "type[StumpCloser]":
+        """The class that lists and joins the trees of a case."""
+        return StumpCloser
+
+    def _of(self, root: int, subset: int) -> "StumpCloser":
+        """Return the lists of a case, of which the last ones are kept."""
+        if self._lists is None or self._lists[:2] != (root, subset):
+            inside = self.problem.subsets[subset][self.problem.column]
+            self._lists = root, subset, self.lists(self.sums, self.search, root, inside)
+        return self._lists[2]
 
 
 class StumpCloser(GapCloser):
@@ -215,17 +188,16 @@ class StumpCloser(GapCloser):
     Parameters
     ----------
     sums : RankSums
-    scale : int
+    search : ConstrainedSearch
     root : int
     inside : bool (splits,)
         The splits of the subset of columns.
-    tick : callable
-        Raises when the time is over.
     """
 
-    def __init__(self, sums: RankSums, scale: int, root: int, inside: np.ndarray, tick):
+    def __init__(self, sums: RankSums, search: ConstrainedSearch, root: int, inside: np.ndarray):
         problem = sums.problem
-        self.tables, self.tick, self.sums, self.scale = _Tables(problem, scale), tick, sums, scale
+        self.tables, self.tick, self.sums, self.scale = search.tables, search.tick, sums, search.scale
+        self.multipliers = np.zeros(problem.n_constraints, np.int64)
         self.distinct = bool((problem.branch_uses >= 0).all() and (problem.leaf_uses >= 0).all())
         may = inside & problem.allowed[1]
         if problem.below is not None:
@@ -256,50 +228,27 @@ class StumpCloser(GapCloser):
         price = float(self.scale * problem.branch_cost + m @ problem.branch_uses)
         return np.append(float(self.scale), m.astype(float)), price, float(m @ problem.bound)
 
-    def tighten(self, m: np.ndarray, upper: int, largest: np.ndarray) -> float:
-        """Find multipliers of this root, starting from m; return the greatest bound found."""
-        problem, reached = self.tables.problem, -np.inf
-        cuts, self.multipliers = Cuts(largest / self.scale), m
-        for _ in range(ROUNDS if problem.n_constraints else 1):
-            self.tick()
-            factor, price, budget = self._weigh(m)
-            weight, vector = self._least_tree(factor, price)
-            bound = float(np.ceil((weight - budget) / self.scale)) if np.isfinite(weight) else np.inf
-            if bound > reached:
-                reached, self.multipliers = bound, m
-            if reached >= upper or not problem.n_constraints:
-                return reached
-            cuts.add(vector[0], vector[1:] - problem.bound)
-            most, better = cuts.best()
-            if np.ceil(most - 1e-6) <= reached:
-                return reached
-            m = np.clip(np.rint(better * self.scale), 0, largest).astype(np.int64)
-        return reached
-
-    def _least_tree(self, factor: np.ndarray, price: float) -> tuple[float, np.ndarray]:
-        """Return (weighted cost, vector) of the best tree with this root."""
-        weight, vector = price, self._node
-        for side in self.sides:
-            here, own = self._cheapest(side, factor, price)
-            weight, vector = weight + here, vector + own
-        return weight, vector
+    def best(self, m: np.ndarray) -> tuple[float, list[int]]:
+        """Return (weighted cost, the splits below the two outcomes of the root, -1 for a leaf) of the best tree at
+        multipliers m, int64 (constraints,)."""
+        factor, price, _ = self._weigh(m)
+        sides = [self._cheapest(side, factor, price) for side in self.sides]
+        return price + sum(value for value, _ in sides), [split for _, split in sides]
 
     @property
     def _node(self) -> np.ndarray:
         """float64 (1 + constraints,): the cost of a branch node, and the amounts that it uses."""
         return np.append(self.tables.problem.branch_cost, self.tables.problem.branch_uses).astype(float)
 
-    def _cheapest(self, side: list[np.ndarray], factor: np.ndarray, price: float) -> tuple[float, np.ndarray]:
-        """Return (weighted cost, vector) of the best leaf or stump of a side."""
+    def _cheapest(self, side: list[np.ndarray], factor: np.ndarray, price: float) -> tuple[float, int]:
+        """Return (weighted cost, split or -1) of the best leaf or stump of a side."""
         alone, *leaves = (np.tensordot(factor, part, 1) for part in side)
-        k = int(alone[:, 0].argmin())
-        best = float(alone[k, 0]), side[0][:, k, 0]
+        best = float(alone.min()), -1
         if len(self.kept):
-            label = [one.argmin(axis=0) for one in leaves]
             each = price + sum(one.min(axis=0) for one in leaves)
             h = int(each.argmin())
             if each[h] < best[0]:
-                best = float(each[h]), self._node + sum(part[:, at[h], h] for part, at in zip(side[1:], label))
+                best = float(each[h]), int(self.sums.flat[self.kept[h]])
         return best
 
     def _lists(self, root: int, below: int) -> list[Options] | None:

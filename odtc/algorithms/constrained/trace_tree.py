@@ -8,7 +8,8 @@ cheaper is kept.
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.algorithms.constrained.constrained_problem import TooLarge, leaves_of
+from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
 from odtc.base.value_class import value_class
 
@@ -28,6 +29,14 @@ class Structure:
         return int((self.split >= 0).sum())
 
 
+def structure_of(counts: Counts, split: np.ndarray) -> Structure:
+    """Return a tree with the counts of the rows that reach each leaf."""
+    places, leaf = np.unique(leaves_of(counts.problem, split), return_inverse=True)
+    held = np.zeros((len(places), counts.n_kinds))
+    np.add.at(held, leaf, counts.factor)
+    return Structure(split, tuple(places.tolist()), held)
+
+
 @value_class
 class Labelled:
     """A tree with its labels, its cost and its uses."""
@@ -44,7 +53,7 @@ def trace(tables: Pass, root: int, weights: Weights, splits: np.ndarray) -> tupl
     problem = tables.problem
     split, leaves = np.full(2 ** (problem.depth + 1), -1, np.int32), {}
     split[1] = root
-    value = tables.base(weights)
+    value = weights.base
     for t in (0, 1):
         value += _below(tables, ((root, t),), problem.depth - 1, weights, splits, 2 + t, split, leaves)
     if np.isinf(value):

@@ -13,46 +13,44 @@ K^4 for T splits and K labels.
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import only
+from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ThresholdSearch
 from odtc.algorithms.constrained.close_gap import laid
-from odtc.algorithms.constrained.constrained_problem import named
-from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
-from odtc.algorithms.constrained.stump_pairs import StumpCloser, StumpSearch, StumpSides
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.stump_pairs import StumpCloser, StumpSides, StumpTrees
 from odtc.algorithms.constrained.subtree_options import Options
+from odtc.algorithms.constrained.sweeps.swept_trees import SweptTrees
 from odtc.algorithms.constrained.sweeps.threshold_sides import Sides
 from odtc.base.value_class import value_class
 
 MOST_HELD = 200_000_000  # bytes of the stumps of sides that are kept
 
 
-class TwoSplitSearch(StumpSearch):
-    """Search over roots with one more split; the parameters are the same as for StumpSearch, for a problem with
+class TwoSplitSearch(ThresholdSearch):
+    """Search over roots with one more split; the parameters are the same as for CoarseSearch, for a problem with
     `most_splits` of 2."""
 
+    def _made(self, splits: np.ndarray, every: bool = False) -> ConstrainedSearch:
+        search = CoarseSearch._made(self, splits)
+        search.sweep(self._swept(splits), True)
+        return search
+
     @property
-    def closer(self) -> type[StumpCloser]:
-        """The class that lists the trees of one root."""
+    def trees(self) -> type[SweptTrees]:
+        """The class of the trees that sweeps find."""
+        return TwoSplitTrees
+
+
+class TwoSplitTrees(StumpTrees):
+    """The trees of the cases of a search; the parameters are the same as for SweptTrees."""
+
+    def sides_at(self, weight: np.ndarray, multipliers: np.ndarray, price: float) -> Sides:
+        """Return the sides for weighted costs; as for SweptTrees."""
+        return _TwoSplitSides(self.sums, weight, multipliers, price)
+
+    @property
+    def lists(self) -> type[StumpCloser]:
+        """The class that lists and joins the trees of a case."""
         return TwoSplitCloser
-
-    def run(self) -> Found:
-        """Search to the end, or until the time is over: trees over some splits first, then over all."""
-        some = self._some(self.few)
-        if len(some) < len(self.scale):
-            part = TwoSplitSearch(only(self.problem, some), self.scale[some], self.few)
-            part.watch(self._tick, lambda bound, cost: None)
-            found, first = part.run(), part._first
-        else:
-            first = ConstrainedSearch(self.problem, self._tick)
-            found = first.run(exactly=False)
-        self._first = first
-        if found.split is not None and found.cost < self.upper:
-            self._take(named(found.split, some), found.label, found.cost)
-        if not self._tick():
-            self._finish(first)
-        return self._found()
-
-    def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> Sides:
-        return _TwoSplitSides(self.sums, weight, m, price)
 
 
 @value_class
@@ -82,22 +80,18 @@ class _TwoSplitSides(StumpSides):
 class TwoSplitCloser(StumpCloser):
     """Lists for one root: pairs of a leaf and a leaf or stump, and of two stumps of one split."""
 
-    def _least_tree(self, factor: np.ndarray, price: float) -> tuple[float, np.ndarray]:
-        alone = [
-            (float((weight := np.tensordot(factor, side[0][:, :, 0], 1)).min()), weight.argmin()) for side in self.sides
-        ]
-        leaf = [side[0][:, k, 0] for side, (_, k) in zip(self.sides, alone)]
+    def best(self, m: np.ndarray) -> tuple[float, list[int]]:
+        """Return (weighted cost, splits) of the best tree; as for StumpCloser."""
+        factor, price, _ = self._weigh(m)
+        alone = [float(np.tensordot(factor, side[0][:, :, 0], 1).min()) for side in self.sides]
         below = [self._cheapest(side, factor, price) for side in self.sides]
-        found = [(below[t][0] + alone[1 - t][0], below[t][1] + leaf[1 - t]) for t in (0, 1)]
+        found = [(below[0][0] + alone[1], [below[0][1], -1]), (alone[0] + below[1][0], [-1, below[1][1]])]
         if len(self.kept):
-            parts = [part for side in self.sides for part in side[1:]]
-            weight = [np.tensordot(factor, part, 1) for part in parts]
-            each = sum(one.min(axis=0) for one in weight)
-            h = int(np.argmin(each))
-            vector = 2 * self._node + sum(part[:, one[:, h].argmin(), h] for part, one in zip(parts, weight))
-            found.append((2 * price + float(each[h]), vector))
-        weight, vector = min(found, key=lambda one: one[0])
-        return price + weight, self._node + vector
+            each = sum(np.tensordot(factor, part, 1).min(axis=0) for side in self.sides for part in side[1:])
+            h = int(each.argmin())
+            found.append((2 * price + float(each[h]), [int(self.sums.flat[self.kept[h]])] * 2))
+        value, splits = min(found, key=lambda one: one[0])
+        return price + value, splits
 
     def _join(self, root: int, lists: list[Options], below: int, offer) -> int:
         zero, one = (part.take(np.argsort(part.code[:, 0], kind="stable")) for part in lists)

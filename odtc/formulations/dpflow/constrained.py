@@ -13,8 +13,15 @@ from math import ceil
 import numpy as np
 
 from odtc.algorithms.constrained import engines
-from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ShallowSearch, only, takes
-from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge, named, with_splits
+from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ShallowSearch, takes
+from odtc.algorithms.constrained.constrained_problem import (
+    Below,
+    ConstrainedProblem,
+    TooLarge,
+    named,
+    only,
+    with_splits,
+)
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.engines import DEEP, Engine, ends_soon, engine_of, over_all_splits
 from odtc.algorithms.constrained.first_trees import first_tree, some_of_each

@@ -11,8 +11,9 @@ from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ThresholdSe
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, search
 from odtc.algorithms.constrained.sweeps import threshold_kernel
+from odtc.algorithms.constrained.sweeps.swept_trees import SweptTrees
 from odtc.algorithms.constrained.sweeps.threshold_sides import ThresholdSides
-from odtc.algorithms.constrained.trace_tree import by_weight, trace
+from odtc.algorithms.constrained.trace_tree import by_weight
 from odtc.errors import TimeLimitReached
 from tests.references import subtrees
 
@@ -111,11 +112,10 @@ def test_a_root_whose_evaluation_was_stopped_is_not_lost(monkeypatch):
 
     monkeypatch.setattr(ThresholdSides, "apart", root_or_stop)
     for _ in range(10_000):
-        try:
-            found = stopped.run()
+        found = stopped.run()
+        assert found.bound <= best.cost
+        if found.proved:
             break
-        except TimeLimitReached:
-            assert stopped.found.bound <= best.cost
     assert (found.cost, found.proved) == (best.cost, True)
 
 
@@ -178,38 +178,51 @@ def test_the_compiled_sweep_answers_as_the_written_one():
         assert written(threshold_kernel.subtrees, words) == written(threshold_kernel.subtrees.function, words)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_roots_that_are_not_evaluated_have_a_bound(seed):
-    """Each root by itself has its least weighted cost; of all roots together the cheapest has it, and those below what
-    is enough; the others have no more."""
-    rng = np.random.default_rng(seed)
+def swept_cases(seed: int) -> tuple[ConstrainedSearch, SweptTrees, dict[int, np.ndarray]]:
+    """A search of a random table, its trees by sweeps, and all of its cases."""
     problem, scale = random_table(seed)
-    tests = np.flatnonzero(problem.subsets[0][problem.column])
-    search = ConstrainedSearch(all_thresholds.only(problem, tests))
-    swept, roots = ThresholdSearch(problem, scale, 3)._swept(search, tests), list(range(len(tests)))
-    weights, _ = search._weights(rng.uniform(0, 2, problem.n_constraints))
-    alone = np.array([swept.values(weights.multipliers, [root], np.inf)[0][0] for root in roots])
-    for enough in (-np.inf, float(np.median(alone[np.isfinite(alone)], axis=0)), np.inf):
-        value, exact = swept.values(weights.multipliers, roots, enough)
-        assert (value <= alone).all() and (value[exact] == alone[exact]).all()
-        assert value.min() == alone.min() and exact[value == alone.min()].any()
-        assert (np.minimum(value, enough) == np.minimum(alone, enough)).all()
+    search = ConstrainedSearch(problem)
+    return search, SweptTrees(search, scale[search.order]), {root: one.subsets for root, one in search._cases.items()}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_cases_that_are_not_evaluated_have_a_bound(seed):
+    """Some cases have their least weighted cost or, from some cost on, a bound that is no less than that; of all cases
+    together the cheapest has its cost."""
+    search, swept, cases = swept_cases(seed)
+    rng = np.random.default_rng(seed)
+    weights, _ = search._weights(rng.uniform(0, 2, search.problem.n_constraints))
+    each = search.by_tables.values(weights, cases, np.inf, lambda least: None)
+    finite = np.concatenate([value[np.isfinite(value)] for value in each.values()])
+    some = {root: subsets[rng.random(len(subsets)) < 0.7] for root, subsets in cases.items()}
+    some = {root: subsets for root, subsets in some.items() if len(subsets)}
+    for asked in (cases, some):
+        exact = {root: each[root][np.isin(cases[root], subsets)] for root, subsets in asked.items()}
+        least = min(float(value.min()) for value in exact.values())
+        for most in (-np.inf, float(np.median(finite)), np.inf):
+            told: list[float] = []
+            found = swept.values(weights, asked, most, told.append)
+            assert found.keys() == asked.keys() and all(bound <= least for bound in told)
+            for root, value in found.items():
+                assert (value <= exact[root]).all()
+                assert (np.minimum(value, most) == np.minimum(exact[root], most)).all()
+            if most == -np.inf:  # each case that seems to be the cheapest is
+                assert min(float(value.min()) for value in found.values()) == least
+                assert all((exact[root][value == least] == least).all() for root, value in found.items())
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_sweep_finds_trees_as_cheap_as_the_counts_of_pairs(seed):
     rng = np.random.default_rng(seed)
-    problem, scale = random_table(seed)
-    tests = np.flatnonzero(problem.subsets[0][problem.column])
-    whole = ThresholdSearch(problem, scale, 3)
-    search = ConstrainedSearch(all_thresholds.only(problem, tests))
-    swept = whole._swept(search, tests)
+    search, swept, cases = swept_cases(seed)
     for _ in range(3):
-        weights, _ = search._weights(rng.uniform(-1, 3, problem.n_constraints))
-        for root in rng.integers(0, len(tests), 6).tolist():
-            theirs, least = trace(search.tables, root, weights, np.arange(len(tests)))
-            ours, value = swept.trace(root, weights)
-            assert value == least == swept.values(weights.multipliers, [root], np.inf)[0][0]
+        weights, _ = search._weights(rng.uniform(-1, 3, search.problem.n_constraints))
+        for root in rng.permutation(list(cases))[:6].tolist():
+            subset = int(rng.choice(cases[root]))
+            theirs, least = search.by_tables.trace(weights, root, subset)
+            ours, value = swept.trace(weights, root, subset)
+            one = {root: np.array([subset])}
+            assert value == least == swept.values(weights, one, np.inf, lambda least: None)[root][0]
             assert (ours is None) == (theirs is None)
             if ours is not None:  # its leaves are those of the rows, and its labels weigh what it says
                 tree = by_weight(search.tables, ours, weights)
@@ -217,6 +230,7 @@ def test_a_sweep_finds_trees_as_cheap_as_the_counts_of_pairs(seed):
                 assert cost_of(search.problem, tree.split, tree.label) == tree.cost
                 assert search.scale * tree.cost + uses == value
                 assert keeps(replace(search.problem, bound=tree.uses), tree.split, tree.label)
+                assert search.problem.subsets[subset][search.problem.column[tree.split[tree.split >= 0]]].all()
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from odtc.algorithms.constrained import engines
-from odtc.algorithms.constrained.all_thresholds import only
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps, only
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.engines import engine_of
 from odtc.algorithms.constrained.one_column import interval_trees

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from odtc.algorithms.constrained import constrained_search
-from odtc.algorithms.constrained.all_thresholds import only
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps, only
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.few_splits import four_levels, subset_trees
 from odtc.algorithms.constrained.lagrangian_pass import Weights
@@ -60,7 +59,7 @@ def drawn(seed, most_columns=3, most_rows=30) -> ConstrainedProblem:
 
 def by_tables(problem, **given) -> ConstrainedSearch:
     search = ConstrainedSearch(problem, **given)
-    search.subset_trees = None
+    search.subset_trees, search.trees = None, search.by_tables
     return search
 
 
@@ -69,18 +68,17 @@ def by_tables(problem, **given) -> ConstrainedSearch:
 def test_each_case_costs_what_the_tables_of_all_tests_say(seed, as_plain_python):
     search, rng = ConstrainedSearch(drawn(seed)), np.random.default_rng(seed)
     weights = Weights.of(search.counts, search.scale, rng.integers(0, 3 * search.scale, search.problem.n_constraints))
-    base = search.tables.base(weights)
     for root, cases in search._cases.items():
-        theirs = search.tables.roots(root, weights, search._of(cases.subsets))
-        mine = search.subset_trees.values(weights, {root: cases.subsets}, base, np.inf, lambda: None)[root]
+        theirs = search.tables.roots(root, weights, search.by_tables.segments(cases.subsets))
+        mine = search.subset_trees.values(weights, {root: cases.subsets}, np.inf, lambda least: None)[root]
         np.testing.assert_array_equal(mine, theirs)
         most = float(np.median(theirs[np.isfinite(theirs)], axis=0)) if np.isfinite(theirs).any() else 0.0
-        some = search.subset_trees.values(weights, {root: cases.subsets}, base, most, lambda: None)[root]
+        some = search.subset_trees.values(weights, {root: cases.subsets}, most, lambda least: None)[root]
         np.testing.assert_array_equal(some[theirs <= most], theirs[theirs <= most])
         assert (some <= theirs).all() and (some[theirs > most] >= most).all()
         for subset, value in zip(cases.subsets.tolist(), theirs):
-            structure, cost = search.subset_trees.trace(weights, root, subset, base)
-            assert cost == value == trace(search.tables, root, weights, search._splits(subset))[1]
+            structure, cost = search.subset_trees.trace(weights, root, subset)
+            assert cost == value == trace(search.tables, root, weights, search.by_tables.splits(subset))[1]
             if structure is not None:
                 tree = by_weight(search.tables, structure, weights)
                 paid = search.scale * tree.cost + weights.multipliers @ tree.uses
@@ -160,9 +158,9 @@ def test_compiled_loops_say_the_same(monkeypatch):
         search, rng = ConstrainedSearch(drawn(seed)), np.random.default_rng(seed)
         multipliers = rng.integers(0, 3 * search.scale, search.problem.n_constraints)
         weights = Weights.of(search.counts, search.scale, multipliers)
-        base, cases = search.tables.base(weights), {root: one.subsets for root, one in search._cases.items()}
-        compiled = search.subset_trees.values(weights, cases, base, np.inf, lambda: None)
+        cases = {root: one.subsets for root, one in search._cases.items()}
+        compiled = search.subset_trees.values(weights, cases, np.inf, lambda least: None)
         with monkeypatch.context() as plain:
             plain.setattr(four_levels, "below_roots", four_levels.below_roots.function)
-            for root, values in search.subset_trees.values(weights, cases, base, np.inf, lambda: None).items():
+            for root, values in search.subset_trees.values(weights, cases, np.inf, lambda least: None).items():
                 np.testing.assert_array_equal(compiled[root], values)

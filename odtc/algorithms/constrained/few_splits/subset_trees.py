@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from odtc.algorithms.constrained.close_gap import GapCloser
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.few_splits import four_levels
-from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights, sums
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights, sums
 from odtc.algorithms.constrained.trace_tree import Structure
 from odtc.algorithms.equal_rows import equal_rows
 
@@ -188,10 +189,10 @@ class Patterns:
             np.concatenate([held @ weights.label[1:].T, held @ self.counts.measures.T], axis=1), float
         )
 
-    def trace(self, weights: Weights, root: int, base: float) -> tuple[Structure | None, float]:
+    def trace(self, weights: Weights, root: int) -> tuple[Structure | None, float]:
         """Return (the cheapest tree with a root, a position in `splits`, its weighted cost), like trace_tree.trace."""
         depth = self.counts.problem.depth
-        cost = base + float(self.below(weights, np.array([root]), depth - 1)[0][0])
+        cost = weights.base + float(self.below(weights, np.array([root]), depth - 1)[0][0])
         if np.isinf(cost):
             return None, np.inf
         split, leaves = np.full(2 ** (depth + 1), -1, np.int32), {}
@@ -255,24 +256,9 @@ class SubsetTrees:
         self.seconds = steps(problem) / RATE  # CPU seconds of a pass, at most
 
     def values(
-        self, weights: Weights, cases: dict[int, np.ndarray], base: float, most: float, tick: Callable[[], None]
+        self, weights: Weights, cases: dict[int, np.ndarray], most: float, tell: Callable[[float], None]
     ) -> dict[int, np.ndarray]:
-        """Return the least weighted cost of the trees of cases.
-
-        Parameters
-        ----------
-        weights : Weights
-        cases : {root split: int (subsets,)}
-        base : float
-            The cost of every tree in addition to its subtrees below the root.
-        most : float
-            Costs above this need not be exact.
-        tick : called between subsets; an exception that it raises ends the search
-
-        Returns
-        -------
-        dict, {root split: float64 (subsets,)}
-        """
+        """Return the least weighted cost of the trees of cases, as CaseTrees (constrained_search) does."""
         found = {root: np.full(len(subsets), np.inf) for root, subsets in cases.items()}
         asked: dict[int, list[tuple[int, int]]] = {}
         for root, subsets in cases.items():
@@ -283,18 +269,27 @@ class SubsetTrees:
             mine = self.patterns(subset)
             at_once = max(1, int(MOMENT / mine.steps))
             for begin in range(0, len(roots), at_once):
-                tick()
+                tell(-np.inf)
                 some = roots[begin : begin + at_once]
                 here = np.array([mine.place[root] for root, _ in some])
-                cost, _ = mine.below(weights, here, levels, most - base)
+                cost, _ = mine.below(weights, here, levels, most - weights.base)
                 for (root, place), one in zip(some, cost):
-                    found[root][place] = base + one
+                    found[root][place] = weights.base + one
         return found
 
-    def trace(self, weights: Weights, root: int, subset: int, base: float) -> tuple[Structure | None, float]:
+    def trace(self, weights: Weights, root: int, subset: int) -> tuple[Structure | None, float]:
         """Return (the cheapest tree of a case, its weighted cost)."""
         mine = self.patterns(subset)
-        return mine.trace(weights, mine.place[root], base)
+        return mine.trace(weights, mine.place[root])
+
+    def closer(
+        self, multipliers: np.ndarray, root: int, subset: int, tick: Callable[[], None]
+    ) -> tuple[GapCloser, int, np.ndarray]:
+        """Return the lists of a case, as CaseTrees does: over one row for each pattern."""
+        mine, tables = self.patterns(subset), self.tables(subset)
+        weights = Weights.of(tables.counts, self.scale, multipliers)
+        one = Segments(tables.problem.subsets, tables.problem.column)
+        return GapCloser(tables, weights, np.arange(len(mine.splits)), one, tick), mine.place[root], mine.splits
 
     def patterns(self, subset: int) -> Patterns:
         """Return the patterns of a subset of columns, which are kept as long as there is room."""

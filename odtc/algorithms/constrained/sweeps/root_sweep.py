@@ -31,16 +31,25 @@ class RootSweep:
         The greatest weighted cost of a label of each row.
     places : list of int (roots of the scale,)
         The roots of each scale to sweep, by their position on it, in order.
+    among : list of int (some subsets,)
+        The subsets of columns over which the roots of each scale have trees.
     """
 
-    def __init__(self, sides: Sides, codes: np.ndarray, dearest: np.ndarray, places: list[np.ndarray]):
+    def __init__(
+        self,
+        sides: Sides,
+        codes: np.ndarray,
+        dearest: np.ndarray,
+        places: list[np.ndarray],
+        among: list[np.ndarray],
+    ):
         self.sides, self.places = sides, places
         self._upto = {
             j: np.append(0.0, np.cumsum(np.bincount(codes[j], dearest, len(sides.splits[j]) + 1)))
             for j, mine in enumerate(places)
             if len(mine)
         }
-        whole = [self._half(j, -1, len(places[j]), sides.of_scale[j], np.inf) for j in self._upto]
+        whole = [self._half(j, -1, len(places[j]), among[j], np.inf) for j in self._upto]
         self._heap: list[tuple[float, int, int, int, np.ndarray]] = [one for one in whole if one is not None]
         heapq.heapify(self._heap)
 

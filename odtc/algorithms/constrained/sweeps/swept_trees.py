@@ -1,111 +1,127 @@
-"""The cheapest trees of depth 3 over the columns of one subset, for any root and multipliers, by sweeps over the rows.
+"""The cheapest trees of cases, for any multipliers, by sweeps over the roots (root_sweep).
 
-The counts of pairs of splits (count_tensors) give the same, but take T^2 sums for each side with T thresholds. A sweep
-(threshold_kernel) takes as many steps as rows times codes; the stumps below the two splits that it returns are one
-scan of the codes each.
+The counts of pairs of splits (count_tensors) give the same, but take T^2 sums for each side with T thresholds. The
+costs of a side over all subsets of columns are one pass over its rows (threshold_kernel), or over the ranks of its rows
+(stump_pairs), and an interval of roots whose bound is high enough needs none of its roots.
 """
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
-from odtc.algorithms.constrained.lagrangian_pass import Weights
+from odtc.algorithms.constrained.case_trees import TableTrees
+from odtc.algorithms.constrained.close_gap import GapCloser
+from odtc.algorithms.constrained.constrained_problem import codes_of, ones_of, only
+from odtc.algorithms.constrained.count_tensors import Counts
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
 from odtc.algorithms.constrained.sweeps.root_sweep import RootSweep
 from odtc.algorithms.constrained.sweeps.threshold_sides import ThresholdSides, weighed
-from odtc.algorithms.constrained.trace_tree import Structure
+from odtc.algorithms.constrained.trace_tree import Structure, structure_of
+
+if TYPE_CHECKING:
+    from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 
 
 class SweptTrees:
-    """The trees of a search with one subset of columns.
+    """The trees of the cases of a search, as CaseTrees (constrained_search): of depth 3 and two labels.
 
     Parameters
     ----------
     search : ConstrainedSearch
-        Of a problem that all_thresholds `takes`, except for its roots, with one subset.
-    codes : int32 (scales, rows)
-        For how many splits of each scale a row has outcome 1.
-    splits : list of int (splits of the scale,)
-        The splits of each scale, as numbers of the search's sorted splits.
+    scale : int (splits,)
+        Of its sorted splits: those with the same number are nested.
     """
 
-    def __init__(self, search: ConstrainedSearch, codes: np.ndarray, splits: list[np.ndarray]):
-        self.search, self.codes, self.splits = search, codes, splits
-        self.cell = {int(split): (j, f) for j, mine in enumerate(splits) for f, split in enumerate(mine)}
-        self._last: tuple[bytes, ThresholdSides, np.ndarray] | None = None
+    def __init__(self, search: "ConstrainedSearch", scale: np.ndarray):
+        self.search, self.problem = search, search.problem
+        order = np.lexsort((-ones_of(self.problem.X), scale))
+        self.splits = np.split(order, np.flatnonzero(np.diff(scale[order])) + 1)
+        self.codes = np.ascontiguousarray([codes_of(self.problem.X, mine) for mine in self.splits], np.int32)
+        self.cell = {int(split): (j, f) for j, mine in enumerate(self.splits) for f, split in enumerate(mine)}
+        self._last: tuple[bytes, Any, np.ndarray] | None = None
+        self._begun: tuple[tuple, RootSweep, dict[int, np.ndarray]] | None = None  # a sweep that was stopped
+        self._closed: dict[int, tuple[TableTrees, np.ndarray]] = {}
 
-    def values(self, multipliers: np.ndarray, roots: list[int], enough: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least weighted cost of a tree with each root, in units of 1 / scale, or a lower bound.
-
-        Parameters
-        ----------
-        multipliers : int64 (constraints,)
-        roots : list of int
-        enough : float
-            A root is not evaluated if its bound is known to be as high as this, unless it may be the cheapest.
-
-        Returns
-        -------
-        value : float64 (roots,)
-            The least weighted cost of a tree with this root, or a bound on it.
-        exact : bool (roots,)
-            Whether it is exact and not only a bound; it is for the cheapest root.
-        """
-        sides, dearest = self._sides(multipliers)
-        value, exact = np.full(len(roots), np.inf), np.zeros(len(roots), bool)
-        place, cells = {}, [[] for _ in self.splits]
-        for at, root in enumerate(roots):
-            j, f = self.cell[root]
-            place[j, f] = at
-            cells[j].append(f)
-        sweep = RootSweep(sides, self.codes, dearest, [np.sort(np.array(mine, int)) for mine in cells])
-        cheapest = np.inf
-        while sweep.least < max(enough, cheapest):
-            self.search.tick()
-            j, f, _, found = sweep.step()
-            at = place[j, f]
-            value[at], exact[at] = found[0], True
-            cheapest = min(cheapest, value[at])
+    def values(
+        self, weights: Weights, cases: dict[int, np.ndarray], most: float, tell: Callable[[float], None]
+    ) -> dict[int, np.ndarray]:
+        """Return the least weighted costs of cases; as for CaseTrees."""
+        limit = most if most > -np.inf else np.inf
+        subsets = np.concatenate([np.zeros(0, int), *cases.values()])
+        key = weights.multipliers.tobytes(), limit < np.inf, *cases, subsets.tobytes()
+        if self._begun is None or self._begun[0] != key:
+            self._begun = key, self._sweep(weights, cases), {}
+        _, sweep, found = self._begun
+        least = min((float(value.min()) for value in found.values()), default=np.inf)
+        while sweep.least < most or (most == -np.inf and sweep.least <= least and np.isfinite(sweep.least)):
+            tell(min(least, sweep.least))
+            j, f, some, value = sweep.step(limit)
+            root = int(self.splits[j][f])
+            at = np.searchsorted(some, cases[root])
+            met = np.flatnonzero(some[np.minimum(at, len(some) - 1)] == cases[root]) if len(some) else at[:0]
+            found[root] = np.full(len(at), limit)
+            found[root][met] = value[at[met]]
+            least = min(least, float(found[root].min()))
+        self._begun = None
         for j, left, bound in sweep.rest():
-            value[[place[j, f] for f in left.tolist()]] = bound
-        return value, exact
+            for root in self.splits[j][left].tolist():
+                found[root] = np.full(len(cases[root]), min(bound, limit))
+        return found
 
-    def trace(self, root: int, weights: Weights) -> tuple[Structure | None, float]:
-        """Return (the cheapest tree with this root, its weighted cost), or (None, inf), like trace_tree.trace."""
-        sides, _ = self._sides(weights.multipliers)
-        j, f = self.cell[root]
-        value = float(sides.apart(j, f, f, np.zeros(1, int))[0])
+    def _sweep(self, weights: Weights, cases: dict[int, np.ndarray]) -> RootSweep:
+        """Return the sweep over the roots of some cases."""
+        places = [[] for _ in self.splits]
+        inside = np.zeros((len(self.splits), len(self.problem.subsets)), bool)
+        for root, subsets in cases.items():
+            j, f = self.cell[root]
+            places[j].append(f)
+            inside[j, subsets] = True
+        sides, dearest = self.sides(weights.multipliers)
+        among = [np.flatnonzero(mine) for mine in inside]
+        return RootSweep(sides, self.codes, dearest, [np.sort(np.array(mine, int)) for mine in places], among)
+
+    def trace(self, weights: Weights, root: int, subset: int) -> tuple[Structure | None, float]:
+        """Return (the cheapest tree of a case, its weighted cost); as for CaseTrees."""
+        sides, (j, f) = self.sides(weights.multipliers)[0], self.cell[root]
+        value = float(sides.apart(j, f, f, np.array([subset]))[0])
         if np.isinf(value):
             return None, np.inf
-        held = {}
-        split = np.full(2 ** (self.search.problem.depth + 1), -1, np.int32)
+        split = np.full(2 ** (self.problem.depth + 1), -1, np.int32)
         split[1] = root
         for answer in (0, 1):
             rows = np.flatnonzero((self.codes[j] > f) == bool(answer))
-            scale, cut = sides.best_split(j, f, answer)
+            scale, cut = sides.best_split(rows, subset)
             if scale < 0:
-                held[2 + answer] = rows
                 continue
             split[2 + answer] = self.splits[scale][cut]
             ones = self.codes[scale, rows] > cut
             for below, part in enumerate((rows[~ones], rows[ones])):
-                node = 2 * (2 + answer) + below
-                scale_below, cut_below = sides.best_stump(part)
-                if scale_below < 0:
-                    held[node] = part
-                    continue
-                split[node] = self.splits[scale_below][cut_below]
-                ones_below = self.codes[scale_below, part] > cut_below
-                held[2 * node], held[2 * node + 1] = part[~ones_below], part[ones_below]
-        places = tuple(sorted(held))
-        factor = self.search.counts.factor
-        counts = np.array([factor[held[place]].sum(axis=0) for place in places], float)
-        return Structure(split, places, counts), value
+                scale_below, cut_below = sides.best_stump(part, subset)
+                if scale_below >= 0:
+                    split[2 * (2 + answer) + below] = self.splits[scale_below][cut_below]
+        return structure_of(self.search.counts, split), value
 
-    def _sides(self, multipliers: np.ndarray) -> tuple[ThresholdSides, np.ndarray]:
+    def closer(
+        self, multipliers: np.ndarray, root: int, subset: int, tick: Callable[[], None]
+    ) -> tuple[GapCloser, int, np.ndarray]:
+        """Return the lists of a case over the splits of its subset; as for CaseTrees."""
+        if subset not in self._closed:
+            splits = np.flatnonzero(self.problem.subsets[subset][self.problem.column])
+            part = Counts(only(self.problem, splits))
+            self._closed = {subset: (TableTrees(Pass(part, self.search.scale, self.search.tick)), splits)}
+        trees, splits = self._closed[subset]
+        here = int(np.searchsorted(splits, root))
+        return trees.closer(multipliers, here, 0, tick)[0], here, splits
+
+    def sides(self, multipliers: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return (the sides at some multipliers, float64 (rows,) the greatest weighted cost of a label)."""
         key = multipliers.tobytes()
         if self._last is None or self._last[0] != key:
-            problem = self.search.problem
-            weight, price = weighed(problem, self.search.scale, multipliers)
-            sides = ThresholdSides(problem, self.codes, self.splits, weight, multipliers, price)
-            self._last = key, sides, weight.max(axis=1)
+            weight, price = weighed(self.problem, self.search.scale, multipliers)
+            self._last = key, self.sides_at(weight, multipliers, price), weight.max(axis=1)
         return self._last[1:]
+
+    def sides_at(self, weight: np.ndarray, multipliers: np.ndarray, price: float) -> ThresholdSides:
+        """Return the sides for the weighted costs of rows with labels, float64 (rows, labels), and of a branch node."""
+        return ThresholdSides(self.problem, self.codes, self.splits, weight, multipliers, price)

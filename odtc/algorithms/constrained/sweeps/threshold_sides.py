@@ -103,14 +103,18 @@ class ThresholdSides(Sides):
         self.columns = np.where(np.arange(width) < subsets.sum(axis=1)[:, None], order, order[:, :1]).astype(np.int64)
         self.subsets = subsets
         self.column = np.array([problem.column[mine[0]] for mine in splits], np.int64)
-        self.of_scale = [np.flatnonzero(subsets[:, c]) for c in self.column]
-        self._best: dict[tuple[int, int, int], tuple[int, int]] = {}
 
     def _made(self, j: int, f: int, answer: int, among: np.ndarray) -> Side:
-        chosen = np.ones(len(self.delta), bool) if j < 0 else (self.codes[j] > f) == bool(answer)
-        rows, value = np.flatnonzero(chosen), np.full(len(self.subsets), np.nan)
+        value = np.full(len(self.subsets), np.nan)
         if j < 0:  # of all scales
             among = np.arange(len(self.subsets))
+        rows = np.arange(len(self.delta)) if j < 0 else np.flatnonzero((self.codes[j] > f) == bool(answer))
+        value[among] = self._subtrees(rows, among)[0]
+        return Side(value, float(self.zero_label[rows].sum()))
+
+    def _subtrees(self, rows: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (the costs of the best subtrees of some rows over some subsets of columns, their first splits as
+        written by the kernel, int (scales,) the scales that these count)."""
         inside = self.subsets[among]
         column, member = np.nonzero(inside.T)
         scales = np.flatnonzero(inside.any(axis=0)[self.column])
@@ -129,24 +133,23 @@ class ThresholdSides(Sides):
             out,
             where,
         )
+        return out, where, scales
+
+    def best_split(self, rows: np.ndarray, subset: int) -> tuple[int, int]:
+        """Return (scale, position) of the first split of the best subtree of some rows over a subset; (-1, -1) if it is
+        a leaf."""
+        _, where, scales = self._subtrees(rows, np.array([subset]))
         scale, place = where[0].tolist()
-        self._best[j, f, answer] = int(scales[scale]) if scale >= 0 else -1, place
-        value[among] = out
-        return Side(value, float(self.zero_label[rows].sum()))
+        return (int(scales[scale]), place) if scale >= 0 else (-1, -1)
 
-    def best_split(self, j: int, f: int, answer: int) -> tuple[int, int]:
-        """Return (scale, position) of the first split of the best subtree of a side over the only subset; (-1, -1) if
-        it is a leaf."""
-        self._side(j, f, answer, np.zeros(1, int))
-        return self._best[j, f, answer]
-
-    def best_stump(self, rows: np.ndarray) -> tuple[int, int]:
-        """Return the same for the best subtree of depth 1 of some rows, int (rows,), over all scales."""
+    def best_stump(self, rows: np.ndarray, subset: int) -> tuple[int, int]:
+        """Return the same for the best subtree of depth 1 of some rows, int (rows,)."""
         delta, copies = self.delta[rows], self.copies[rows]
         every, held = delta.sum(), copies.sum()
         least, leaf = self.shape[0], self.leaf
         best, found = (min(leaf[0], every + leaf[1]) if held >= least else np.inf), (-1, -1)
-        for j, code in enumerate(self.codes[:, rows]):
+        for j in np.flatnonzero(self.subsets[subset][self.column]).tolist():
+            code = self.codes[j, rows]
             sums, counts, there = (
                 np.cumsum(np.bincount(code, weights=one, minlength=len(self.splits[j]) + 1))[:-1]
                 for one in (delta, copies, np.ones(len(rows)))

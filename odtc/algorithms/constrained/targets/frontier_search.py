@@ -38,7 +38,7 @@ from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.targets.shared_sums import SharedSums
-from odtc.algorithms.constrained.trace_tree import by_weight, cheapest, labelled, labellings, trace
+from odtc.algorithms.constrained.trace_tree import by_weight, cheapest, labelled, labellings
 
 ANY = 2**50  # no sum is greater
 TRACED = 4  # cases whose trees are traced after each pass: there are many passes
@@ -118,8 +118,7 @@ class FrontierSearch:
         # All cases in one row, those of a root together; `lower`, `number` (of the multipliers that gave it)
         # and `listed` are (targets, cases).
         self.roots = list(self.base._cases)
-        self.subset = np.concatenate([np.zeros(0, int), *(one.subsets for one in self.base._cases.values())])
-        self.root = np.repeat(np.array(self.roots, int), [len(one.subsets) for one in self.base._cases.values()])
+        self.subset, self.root = self.base.all.subsets, self.base.root
         self.lower = np.full((n, len(self.subset)), -np.inf)
         self.number = np.zeros((n, len(self.subset)), int)
         self.listed = np.zeros((n, len(self.subset)), bool)
@@ -249,7 +248,7 @@ class FrontierSearch:
     def _look(self, root: int, subset: int, weights: Weights, own: dict | None) -> float:
         """Trace the cheapest tree of a case, and offer it with its best labels to all targets; return its weighted
         cost."""
-        structure, value = trace(self.base.tables, root, weights, self.base._splits(subset))
+        structure, value = self.base.by_tables.trace(weights, root, subset)
         if structure is None:
             return value
         if own is not None:
@@ -339,7 +338,7 @@ class FrontierSearch:
         for root in np.unique(self.root[left]).tolist():
             self.tick()
             mine = self.root[left] == root
-            value = self.base.tables.roots(root, weights, self.base._of(self.subset[left[mine]]))
+            value = self.base.tables.roots(root, weights, self.base.by_tables.segments(self.subset[left[mine]]))
             self._bounded(target, left[mine], value, number)
             every[mine] = value
         for place in np.argsort(every, kind="stable")[:TRACED].tolist():
@@ -407,7 +406,7 @@ class FrontierSearch:
         for root in self.roots:
             self.tick()
             subsets = self.base._cases[root].subsets
-            value = self.base.tables.roots(root, weights, self.base._of(subsets))
+            value = self.base.tables.roots(root, weights, self.base.by_tables.segments(subsets))
             place = int(value.argmin())
             found.append((float(value[place]), root, int(subsets[place])))
         found.sort()
@@ -501,4 +500,5 @@ class FrontierSearch:
     def _closer(self, target: int, place: int, multipliers: np.ndarray) -> GapCloser:
         tables, subset = self.tables[target], self.subset[place : place + 1]
         weights = Weights.of(tables.counts, self.scale, multipliers)
-        return GapCloser(tables, weights, self.base._splits(int(subset[0])), self.base._of(subset), self.tick)
+        trees = self.base.by_tables
+        return GapCloser(tables, weights, trees.splits(int(subset[0])), trees.segments(subset), self.tick)

@@ -19,13 +19,13 @@ from heapq import heapify, heapreplace
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import only
 from odtc.algorithms.constrained.constrained_problem import (
     TooLarge,
     cost_of,
     fixed_point,
     in_fixed_point,
     named,
+    only,
     uses_of,
 )
 from odtc.algorithms.constrained.constrained_search import Settled

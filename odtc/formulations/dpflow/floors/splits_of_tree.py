@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import only
 from odtc.algorithms.constrained.constrained_problem import (
     ConstrainedProblem,
     TooLarge,
@@ -15,6 +14,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     keeps,
     leaves_of,
     named,
+    only,
 )
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.count_tensors import Counts
