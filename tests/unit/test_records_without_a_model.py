@@ -155,17 +155,23 @@ def test_there_is_no_record_of_data_in_memory_or_of_rounds_of_a_selection(done, 
     assert json.loads((tmp_path / "m.run.json").read_text())["fit"]["repeats"] is False
 
 
-def test_the_first_of_manifest_and_record_that_names_data_that_is_there_is_taken(tmp_path):
+def test_the_record_of_a_tree_comes_before_the_manifest_of_its_stem(tmp_path):
     tree, digest = tmp_path / "m.tree.json", "0" * 64
     tree.write_text("{}")
     for name in ("d.csv", "e.csv"):
         (tmp_path / name).write_text(f"{name}\n1\n")
-    own = fingerprint(tree)
+    own, model = fingerprint(tree), {"params": {}, "constraints": []}
 
-    def told(data, of=None, ignore=()):
+    def told(data, ignore=()):
         sha = fingerprint(tmp_path / data) if (tmp_path / data).is_file() else digest
-        facts = {"data": {"path": data, "sha256": sha}, "reading": {"ignore": list(ignore)}}
-        return facts | ({} if of is None else {"tree": {"file": "m.tree.json", "sha256": of}})
+        return {
+            "data": {"name": "d", "path": data, "sha256": sha},
+            "model": model,
+            "reading": {"ignore": list(ignore)},
+        }
+
+    def record(data, of, ignore=()):
+        return {"fit": told(data, ignore) | {"tree": {"file": "m.tree.json", "sha256": of}}}
 
     def taken(manifest=None, record=None):
         for name, facts in (("m.odt.json", manifest), ("m.run.json", record)):
@@ -175,17 +181,14 @@ def test_the_first_of_manifest_and_record_that_names_data_that_is_there_is_taken
         found = data_of_tree(tree)
         return None if found is None else found.name, reading_of_tree(tree).get("ignore")
 
-    d, e = told("d.csv", own, ["b"]), {"fit": told("e.csv", own, ["c"])}
+    d, e = told("d.csv", ["b"]), record("e.csv", own, ["c"])
     assert taken() == (None, None)
-    assert taken(d) == ("d.csv", ("b",)) and taken(None, e) == ("e.csv", ("c",)) and taken(d, e) == ("d.csv", ("b",))
-    assert taken(told("d.csv", None, ["b"]), e) == ("d.csv", ("b",))  # a manifest that names no tree is of any
-    assert taken(told("d.csv", digest, ["b"]), e) == ("e.csv", ("c",))
-    assert taken(told("d.csv", digest), {"fit": told("e.csv", digest)}) == (None, None)
-    assert taken(told("no.csv", own, ["b"]), e) == ("e.csv", ("b",))
-    other = d | {"data": {"path": "d.csv", "sha256": digest}}
-    assert taken(other, e) == ("e.csv", ("b",)) and taken(other) == (None, ("b",))
-    assert taken({"data": 3, "tree": {"sha256": own}}, e) == ("e.csv", ("c",))
-    assert taken({"tree": 3}, e) == ("e.csv", ("c",)) and taken({"tree": {}}, e) == ("e.csv", ("c",))
+    assert taken(d) == ("d.csv", ("b",)) and taken(None, e) == ("e.csv", ("c",)) and taken(d, e) == ("e.csv", ("c",))
+    assert taken(d, record("e.csv", digest, ["c"])) == ("d.csv", ("b",))  # the record of another tree
+    assert taken(None, record("e.csv", digest)) == (None, None)
+    assert taken(d, record("no.csv", own, ["c"])) == (None, ("c",))  # not the data of a model that left another tree
+    changed = d | {"data": d["data"] | {"sha256": digest}}
+    assert taken(changed) == (None, ("b",))
 
 
 @pytest.mark.parametrize("termination", list(Termination))
@@ -264,7 +267,7 @@ def test_the_reading_that_a_manifest_tells_is_the_one_of_its_data(folder, done, 
     data = odtc.read(folder / "d.csv", target="a")
     tree = Path(write_tree(done.tree, tmp_path / "m.tree.json"))
     said = describe_data(pipeline.pose(data, "dpflow", 1).encoded, tmp_path)
-    (tmp_path / "m.odt.json").write_text(json.dumps({"data": said}))
+    (tmp_path / "m.odt.json").write_text(json.dumps({"data": said, "model": {"params": {}}}))
     told = reading_of_tree(tree)
     assert told == ReadingSpec.from_manifest(said).keywords and told["target"] == "a"
 
