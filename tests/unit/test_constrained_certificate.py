@@ -302,7 +302,7 @@ def test_numbers_too_large_for_a_certificate_leave_the_proof_of_the_search(tmp_p
         constraints=["leaves <= 2", "leaf_rows >= 2"],
     )
     assert done.proved and done.facts["objective"] == 999000.001 and done.verified
-    assert done.certified is None and "round weights, costs and the penalty lambda" in done.uncertified_words
+    assert done.certified is None and "round weights, costs and the penalty lambda" in done.uncertified
 
 
 def test_a_class_rises_with_numbers_and_over_splits_that_have_boxes():

@@ -39,14 +39,13 @@ CHECKERS = (
 RULES = {key: site for name in CHECKERS for key, site in sites(f"odtc.verification.{name}", checks=False).items()}
 # Rules that say in words what the next line would stop at: nothing is taken without them, and why.
 WORDED = {
-    "threshold_columns.left_of: the certificate splits on the column": "the column is looked up by its name",
+    "threshold_columns._place: the certificate splits on the column": "the column is looked up by its name",
     "threshold_columns.features_of: a column has splits on several": "there are more names than columns",
     "interval_bound.of_root: nothing leads to entry": "there are no rows to look at",
     "interval_bound._hold: a state holds no rows": "a label costs nothing on no rows",
     "interval_bound._hold: it evaluates column": "the column is looked up by its number",
     "interval_bound._child: it names state": "the state is looked up by its number",
     "threshold_columns.rank_columns: it has no columns of splits": "there is nothing to stack",
-    "threshold_columns.cells_of: the certificate splits on the column": "there are no cells",
     "constrained_certificate._check_cases: the certificate lists an invalid case:": "not one of the sets",
     "constrained_certificate.read_problem: a certificate under constraints is checked": "the next rule asks it, too",
     "stated_constraints.of_class: the certificate states a constraint on": "the class is looked up by name",
@@ -347,7 +346,7 @@ FORGERIES = {
         weight=[1.25] + [1] * 11, tree={"root": untold(true("labels")["tree"]["root"])}
     ),
     "labels.whole_loss: its numbers are too large to": lambda: ranked(EASY, 1, loss=[[0, 2**52], [2**52, 0]]),
-    "threshold_columns.left_of: the certificate splits on the column": lambda: ranked(
+    "threshold_columns._place: the certificate splits on the column": lambda: ranked(
         columns=[{"kind": "missing", "feature": "z"}, *true("labels")["columns"][1:]]
     ),
     "threshold_columns.left_of: a split has an unknown kind:": lambda: (
@@ -406,9 +405,6 @@ FORGERIES = {
     "threshold_columns.rank_columns: it has no columns of splits": lambda: ranked(columns=[]),
     "threshold_columns.rank_columns: its thresholds are not finite numbers": with_repeated_threshold,
     "threshold_columns._nested_rank: a column has splits that are": with_tests_that_are_not_nested,
-    "threshold_columns.cells_of: the certificate splits on the column": lambda: ranked(
-        columns=[{"kind": "threshold", "feature": "z"}]
-    ),
     "threshold_columns.cut: it evaluates a split that separates": with_a_missing_column,
     "constrained_certificate.read_problem: a certificate under constraints is checked": lambda: patched(
         constrained_certificate, "MOST_CELLS", 0, of_tree("constraints")
