@@ -20,14 +20,8 @@ from odtc.problem.projection import project_tree
 from odtc.trees.tree import Branch, Leaf
 from odtc.workflow.artifacts import write_tree
 from odtc.workflow.posing import pose
-from odtc.workflow.run_record import (
-    OF_OLD_ROWS,
-    WHOLE_RUN,
-    inherited,
-    inherited_texts,
-    settings_of,
-    write_settings,
-)
+from odtc.workflow.provenance.settings import OF_OLD_ROWS, inherited, inherited_texts, settings_of
+from odtc.workflow.run_record import WHOLE_RUN, write_settings
 from odtc.workflow.specification import PARTS, ModelSpec, RunSpec
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command

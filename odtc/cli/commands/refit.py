@@ -105,7 +105,7 @@ def refit(
     from odtc.trees.tree import read_tree
     from odtc.workflow.constrained.assured_fit import with_rows_to_test
     from odtc.workflow.messages import read_notes
-    from odtc.workflow.provenance.without_model import data_of_tree
+    from odtc.workflow.provenance.run_of_tree import data_of_tree
 
     refitting.expect_nearness(within, pool)
     old = read_tree(tree)
@@ -174,7 +174,7 @@ def _named(context: typer.Context) -> set[str]:
 def _with_settings_of(tree: Path, given, named: set[str], forget: tuple[str, ...]):
     """Return the specification with all settings of the run of an old tree that this one does not set, and sentences
     that report this once the rows are read."""
-    from odtc.workflow.run_record import inherited, inherited_texts, settings_of
+    from odtc.workflow.provenance.settings import inherited, inherited_texts, settings_of
 
     old = settings_of(tree)
     if old is None:

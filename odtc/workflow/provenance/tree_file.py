@@ -35,9 +35,10 @@ from odtc.workflow.manifest import SUFFIX, Manifest
 from odtc.workflow.provenance.certified_splits import uncovered_splits
 from odtc.workflow.provenance.certifying import certified_rows
 from odtc.workflow.provenance.searched_again import SearchedAgain, least_prices, search_solved
+from odtc.workflow.provenance.settings import of_manifest, settings_of
 from odtc.workflow.provenance.without_model import OpenedFit, open_record
 from odtc.workflow.results.fit import Fit, Unsolved
-from odtc.workflow.run_record import of_manifest, read_solving, settings_of
+from odtc.workflow.run_record import read_solving
 
 # Statements of a certificate that are not about its rows, or that are compared separately.
 INTERVAL = 1e-9  # relative: more than the width of the interval that a certificate of logarithms proves

@@ -31,7 +31,6 @@ from odtc.trees.tree import Tree, read_tree
 from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
 from odtc.workflow.posing import POSED, model_to_json, pose_run
-from odtc.workflow.provenance.run_of_tree import RunOfTree
 from odtc.workflow.results.fit import Fit
 from odtc.workflow.run_record import SCHEMA, from_folder, write_run
 from odtc.workflow.run_record import SHAPE as RECORD
@@ -153,26 +152,6 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
         return OpenedFit(done, spec, os.path.relpath(where), repeats=repeats, selected=selected, again=again)
     except (OdtcError, SchemaError, ValueError, KeyError, TypeError) as problem:
         return OpenedFit(note=f"{path.name} could not be read as the record of this run: {problem}")
-
-
-def data_of_tree(tree_path: Path) -> Path | None:
-    """Return the data file that a tree was trained on, by the record or the manifest next to it; None if neither names
-    one that is there and unchanged. Raises TreeError if one of them is broken."""
-    stated = RunOfTree(tree_path).told.get("data", {})
-    path = tree_path.resolve().parent / (stated.get("path") or "")
-    same = path.is_file() and stated.get("sha256") == fingerprint(path)
-    return Path(os.path.relpath(path)) if same else None
-
-
-def reading_of_tree(tree_path: Path) -> dict:
-    """Return the keywords with which the data of a tree was read, by the record or the manifest next to it; {} if
-    neither states them. Raises TreeError if one of them is broken."""
-    told = RunOfTree(tree_path).told
-    try:
-        read_so = ReadingSpec(**told["reading"]) if "reading" in told else ReadingSpec.from_manifest(told["data"])
-    except (KeyError, TypeError):  # neither is there, or another version has written it
-        return {}
-    return read_so.keywords | {"labels": None}
 
 
 def _spec(facts: dict) -> RunSpec:
