@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import odtc
 from odtc.base.wording import on_command_line
+from odtc.data.cells.data_files import WIDE
 from odtc.errors import ChoiceError, DataError, TreeError
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
@@ -239,6 +240,8 @@ def test_what_a_frame_holds_is_said_as_of_a_frame():
     assert odtc.inspect(pd.DataFrame({"5.1": [1.0, 2], "3.5": [1, 2.5], "y": ["a", "b"]})).notes[0].kind == "header"
     with pytest.raises(DataError, match="^expected rows of data in 'data', got none$"):
         odtc.fit(odd_table().head(0), "y", depth=1)
+    with pytest.raises(DataError, match="^expected rows of data in 'data', got none$"):
+        odtc.fit(np.zeros((0, 2 * WIDE)), [], depth=1)
     with pytest.raises(ChoiceError, match=r"^expected a depth, a whole number, from 0 to 20, got 2.0"):
         odtc.fit(odd_table(), "y", depth=2.0)
 

@@ -417,7 +417,7 @@ def code_columns(
     """
     frames, began, rows = iter(frames), time.monotonic(), 0
     first = list(islice(frames, 1))
-    if decimal is None and first and first[0].height < column_types.MANY and first[0].width >= WIDE:
+    if decimal is None and first and 0 < first[0].height < column_types.MANY and first[0].width >= WIDE:
         first += islice(frames, 1)
         if len(first) == 1:
             return _columns_at_once(first[0], place, keep_words, missing, began)
