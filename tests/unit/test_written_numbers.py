@@ -53,7 +53,7 @@ def test_numbers_of_two_manners_are_plain_ones(decimal, known):
     + [
         (sign, cell)
         for sign in ".,"
-        for cell in ("abc", "3 kg", "12/3", "1..5", "1 2", "ABC 5", "inf", "2-", "-(5)", "(5", "5)", "((5))")
+        for cell in ("abc", "3 kg", "12/3", "1..5", "1 2", "ABC 5", "inf", "2-", "-(5)", "(5", "5)", "((5))", "٣", "１")
     ],
 )
 def test_what_is_written_otherwise_is_no_number(decimal, cell):
@@ -198,6 +198,15 @@ def test_another_file_is_read_as_the_tree_was(files):
     written(prices(), other).write_csv(folder / "other.csv", separator=";")
     sentence = refused(command("predict", "shop.tree.json", "other.csv", folder=folder))
     assert f"decimal sign of these numbers is {decimal!r} (--decimal)" in sentence
+
+
+@pytest.mark.parametrize("cell", ["٣", "１２", "٣ €"])
+def test_digits_of_another_script_are_no_numbers(cell, tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_text(f"a,b,y\n{cell},1,p\n2,2,q\n")
+    with pytest.raises(DataError, match=f"expected a finite number in column 'a' of .*, got '{cell}' in row 1"):
+        read(path, numeric=["a"])
+    assert read(path, decimal=",").features[0].kind == "categorical"
 
 
 def test_two_currencies_in_a_column_are_refused():

@@ -32,9 +32,9 @@ BESIDE = rf"(?:\p{{Sc}}|%|‰|{'|'.join(CODES.split())}|kr\.?|zł|Kč|Ft|Fr\.)"
 def _pattern(decimal: str) -> str:
     """Return the pattern of a whole cell, whose groups are PARTS."""
     marks = [sign for sign in (*SIGNS, *BLANKS, *APOSTROPHES) if sign != decimal]
-    grouped = "|".join(rf"\d{{1,3}}(?:[{mark}]\d{{3}})+" for mark in marks)
+    grouped = "|".join(rf"[0-9]{{1,3}}(?:[{mark}][0-9]{{3}})+" for mark in marks)
     point, gap, sign = f"[{decimal}]", f"[{BLANKS}]?", f"([-+{MINUS}])?"
-    digits = rf"(?:({grouped}|\d+)(?:{point}(?:[{DASHES}]{{1,2}}|(\d*)))?|{point}(\d+))([eE][-+]?\d+)?"
+    digits = rf"(?:({grouped}|[0-9]+)(?:{point}(?:[{DASHES}]{{1,2}}|([0-9]*)))?|{point}([0-9]+))([eE][-+]?[0-9]+)?"
     before, behind = rf"(\()?{sign}{gap}({BESIDE})?{gap}(\()?{sign}", rf"(\))?{gap}({BESIDE})?(\))?([-{MINUS}])?"
     return rf"^{before}{digits}{behind}$"
 
@@ -49,7 +49,7 @@ def plain(cells: pl.Series, decimal: str) -> pl.Series:
         The sign before the decimals.
     """
     parts = _parts(cells, decimal)
-    whole = pl.col("whole").str.replace_all(r"[^\d]", "").fill_null("0")
+    whole = pl.col("whole").str.replace_all(r"[^0-9]", "").fill_null("0")
     minus = pl.concat_str("first", "second", "last", ignore_nulls=True).str.replace(MINUS, "-")
     minus = pl.when(_count("open", "inner") > 0).then(pl.lit("-")).otherwise(minus)
     decimals = pl.concat_str("decimals", "alone", ignore_nulls=True)
