@@ -24,7 +24,7 @@ def leaf_curves(found: Sequence[Place], tree: Tree, training: Dataset | None) ->
     Parameters
     ----------
     found : sequence of Place
-        The nodes of the tree (odtc.trees.rendering.places).
+        The nodes of the tree (odtc.trees.places).
     tree : Tree
     training : Dataset or None
         Its training rows; without them the numbers of watched rows are unknown.
@@ -92,7 +92,7 @@ def leaf_lines(found: Sequence[Place], tree: Tree, training: Dataset | None) -> 
     Parameters
     ----------
     found : sequence of Place
-        The nodes of the tree (odtc.trees.rendering.places).
+        The nodes of the tree (odtc.trees.places).
     tree : Tree
     training : Dataset or None
         Its training rows.
