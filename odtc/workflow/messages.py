@@ -169,7 +169,7 @@ def no_solution_text(
             f"these splits satisfies {which} {'; '.join(constraints)}{' on the selected rows' if selected else ''}: "
             f"relax {eased}, allow a greater {option('depth')} or more splits{added}"
         )
-    if solution.solver == COMPILER and constraints and solution.message:  # of a search (kept_constraints.unmet_text)
+    if solution.solver == COMPILER and constraints and solution.message:  # of a search (results.facts.unmet_text)
         return solution.message
     if solution.solver == COMPILER and solution.termination != Termination.UNKNOWN:
         return (

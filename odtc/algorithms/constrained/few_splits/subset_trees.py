@@ -258,7 +258,7 @@ class SubsetTrees:
     def values(
         self, weights: Weights, cases: dict[int, np.ndarray], most: float, tell: Callable[[float], None]
     ) -> dict[int, np.ndarray]:
-        """Return the least weighted cost of the trees of cases, as CaseTrees (constrained_search) does."""
+        """Return the least weighted cost of the trees of cases, as CaseTrees (case_trees) does."""
         found = {root: np.full(len(subsets), np.inf) for root, subsets in cases.items()}
         asked: dict[int, list[tuple[int, int]]] = {}
         for root, subsets in cases.items():

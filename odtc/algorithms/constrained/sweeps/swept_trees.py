@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SweptTrees:
-    """The trees of the cases of a search, as CaseTrees (constrained_search): of depth 3 and two labels.
+    """The trees of the cases of a search, as CaseTrees (case_trees): of depth 3 and two labels.
 
     Parameters
     ----------
