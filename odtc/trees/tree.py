@@ -544,9 +544,10 @@ def tree_of(given) -> Tree:
 def _of_pipeline(pipeline) -> Tree:
     tree = tree_of(pipeline[-1])
     try:
-        names = [str(name) for name in pipeline[:-1].get_feature_names_out()]
+        found = pipeline[:-1].get_feature_names_out()
     except (AttributeError, ValueError):  # a step has no names, or is not fitted
         return tree
+    names = [] if found is None else [str(name) for name in found]  # None if no step is before the tree
     if len({*names}) != len(tree.features) or len(names) != len(tree.features):
         return tree
     return replace(tree, features=tuple(replace(one, name=name) for one, name in zip(tree.features, names)))

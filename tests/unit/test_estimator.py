@@ -336,5 +336,7 @@ def test_the_tree_of_a_pipeline_or_of_a_search_has_the_names_of_its_steps():
         X[["size"]], [0, *[1] * 7]
     )
     assert "x0 ≤ 0.5" in odtc.export_text(unnamed)
+    alone = make_pipeline(odtc.OptimalTreeClassifier(1)).fit(X[["size"]], [0, *[1] * 7])
+    assert "size ≤ 0.5" in odtc.export_text(alone)
     with pytest.raises(TreeError, match="import_tree"):
         odtc.export_text(make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(np.eye(4), [0, 1, 0, 1]))
