@@ -44,7 +44,7 @@ class AssuredRecord:
 def read_assured(path: Path) -> AssuredRecord | None:
     """Read the record in STEM.run.json; None if the run had no confidence, or the file cannot be read."""
     try:
-        told = read_object(path, "a run", TreeError, named=False).get("assured")
+        told = read_object(path, "record of a run", TreeError, named=False).get("assured")
         if told is None:
             return None
         validate(told, RECORD)

@@ -132,6 +132,8 @@ def test_a_record_that_is_not_of_the_run_is_no_run(run, tmp_path):
         found = opened(run, **words)
         assert found.fit is None and said in found.note, words
     assert open_record(str(tmp_path / "none"), tree) == type(opened(run))()
+    Path(f"{stem}.run.json").write_text("[1")
+    assert "this run: expected a record of a run in JSON in " in open_record(stem, tree).note
     Path(f"{stem}.run.json").write_text(json.dumps({key: facts[key] for key in facts if key != "fit"}))
     found = open_record(stem, tree)
     assert found.fit is None and found.note == ""

@@ -96,7 +96,7 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
             f"expected a record {stem}{RECORD} of the run that wrote {path}, found none; `odtc certify DATA` searches "
             "again"
         )
-    record = read_object(f"{stem}{RECORD}", "a run", TreeError)
+    record = read_object(f"{stem}{RECORD}", "record of a run", TreeError)
     try:
         validate(record, SHAPE)
     except SchemaError as problem:
@@ -137,7 +137,7 @@ def _as_searched(spec: RunSpec, stem: str, record: dict) -> RunSpec:
     if "fit" in record:
         model, reading = record["fit"]["model"], record["fit"]["reading"]
     else:
-        facts = read_object(f"{stem}{MANIFEST}", "a manifest", TreeError)
+        facts = read_object(f"{stem}{MANIFEST}", "manifest", TreeError)
         model, reading = facts["model"], facts["data"]
     tested = replace(spec.reading, hold_out=reading["hold_out"])
     return replace(spec.with_model(constraints=tuple(model["constraints"])), reading=tested)
@@ -178,7 +178,7 @@ def certify_later(run: ProvedRun, time_limit: float | None, began: float) -> cer
     found = _of_tree(found, run.tree, run.problem)
     with together(run.stem):
         artifacts.write_certificate(found.facts, run.data, run.path)
-        fit = read_object(f"{run.stem}{RECORD}", "a run", TreeError).get("fit")
+        fit = read_object(f"{run.stem}{RECORD}", "record of a run", TreeError).get("fit")
         if fit is not None:
             add_to_run(run.stem, {"fit": fit | {"certified": True}})
     return found

@@ -127,7 +127,7 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
     if not path.is_file():
         return OpenedFit()
     try:
-        facts = read_object(path, "a run", TreeError, named=False)
+        facts = read_object(path, "record of a run", TreeError, named=False)
         if "fit" not in facts:
             return OpenedFit()
         validate(facts, RECORD | {"fit": FIT})
@@ -219,7 +219,7 @@ def _known_trees(problem: Problem, tree_path: Path, paid: float) -> list[tuple[s
     found = [] if learns(problem) else [*greedy(problem), *quickly_searched(problem, paid)]
     path = Path(str(tree_path).removesuffix(".tree.json") + ".certificate.json")
     with contextlib.suppress(OdtcError, SchemaError, KeyError, TypeError, ValueError):
-        tree = Tree.from_json(read_object(path, "a certificate", TreeError, named=False)["tree"])
+        tree = Tree.from_json(read_object(path, "certificate", TreeError, named=False)["tree"])
         found.append((path.name, HeapTree.from_tree(tree, problem.encoded, problem.topology)))
     return found
 
