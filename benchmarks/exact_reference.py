@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, getcontext
 from fractions import Fraction
 from functools import cache
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from pathlib import Path
 
 getcontext().prec = 60
@@ -94,7 +94,11 @@ class Reference:
             known = {cell: Fraction(cell) for cell in held}
             sides = [{cell for cell in held if known[cell] <= at} for at in set(known.values())]
         except ValueError:
-            sides = [{cell} for cell in held]
+            # A search without a model takes all sets of levels, of which missing cells are one outside of each set.
+            how, sizes = self.case.how, [1]
+            if how.get("model") in ("auto", "dpflow") and "solver" not in how and self.case.way != "files":
+                sizes = range(1, len(held))
+            sides = [set(chosen) for size in sizes for chosen in combinations(sorted(held), size)]
         return [sum(1 << i for i, cell in enumerate(cells) if cell in side) for side in [*sides, {""}]]
 
     def _losses(self) -> list[list[Fraction]] | None:

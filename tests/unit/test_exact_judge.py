@@ -27,6 +27,14 @@ def test_the_reference_is_the_optimum_by_hand():
     assert Reference(case()).optimum() == Fraction(1, 10)
 
 
+def test_missing_cells_are_on_the_other_side_of_a_set_of_levels(tmp_path):
+    """r and the missing cells against b and g; without the set {b, g} one row is wrong."""
+    table = [{"x0": x, "y": y} for x, y in (("b", "c0"), ("g", "c0"), ("r", "c1"), ("", "c1"))]
+    sets = Case("classification", table, 1, {"task": "classification", "missing": "separate"}, {"model": "auto"})
+    outcome, found = exact_judge.judged(sets, tmp_path)
+    assert outcome.claim == "optimal" and not found and Reference(sets).optimum() == 0
+
+
 @pytest.mark.parametrize(
     "forged", [{"objective": 0.2}, {"bound": 0.1000000000001}, {"claim": "infeasible"}, {"objective": 0.1 + 1e-13}]
 )
