@@ -38,7 +38,7 @@ from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.workflow.constrained.assured_fit import fit_assured
 from odtc.workflow.decoding import without_model
 from odtc.workflow.near_optimal import near_optimal
-from odtc.workflow.provenance.run_of_tree import reading_of_tree
+from odtc.workflow.provenance.settings import reading_of_tree
 from odtc.workflow.results.fit import Fit
 from odtc.workflow.run import run
 from odtc.workflow.solving import Reporter

@@ -19,7 +19,7 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Leaf, Tree
 from odtc.verification.certificate import check
 from odtc.workflow.provenance import tree_file
-from odtc.workflow.provenance.run_of_tree import data_of_tree, reading_of_tree
+from odtc.workflow.provenance.settings import data_of_tree, reading_of_tree
 from odtc.workflow.provenance.tree_file import check_of_tree
 from odtc.workflow.provenance.without_model import open_record
 from tests.command_line import MONKS, odtc, refused

@@ -105,7 +105,7 @@ def refit(
     from odtc.trees.tree import read_tree
     from odtc.workflow.constrained.assured_fit import with_rows_to_test
     from odtc.workflow.messages import read_notes
-    from odtc.workflow.provenance.run_of_tree import data_of_tree
+    from odtc.workflow.provenance.settings import data_of_tree
 
     refitting.expect_nearness(within, pool)
     old = read_tree(tree)

@@ -127,7 +127,7 @@ def _export_remarks(path: Path, tree, to: str, templates) -> list[str]:
     from odtc.data.reading import read_rows
     from odtc.errors import OdtcError
     from odtc.trees.exporting import EXPORTERS, remarks
-    from odtc.workflow.provenance.run_of_tree import data_of_tree
+    from odtc.workflow.provenance.settings import data_of_tree
 
     if to not in EXPORTERS.names():
         return []

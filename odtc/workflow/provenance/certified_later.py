@@ -25,8 +25,8 @@ from odtc.workflow import artifacts
 from odtc.workflow.manifest import SUFFIX as MANIFEST
 from odtc.workflow.posing import pose_run
 from odtc.workflow.provenance import certifying
-from odtc.workflow.provenance.run_of_tree import RECORD, TREE, data_of_tree
-from odtc.workflow.provenance.settings import settings_of
+from odtc.workflow.provenance.run_of_tree import RECORD, TREE
+from odtc.workflow.provenance.settings import data_of_tree, settings_of
 from odtc.workflow.provenance.without_model import SAME
 from odtc.workflow.run_record import SHAPE, add_to_run
 from odtc.workflow.specification import RunSpec

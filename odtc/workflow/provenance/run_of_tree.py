@@ -11,8 +11,6 @@ from typing import Any
 
 from odtc.base.json_schema import REAL, TEXT, SchemaError, read_object, validate
 from odtc.base.system import read_file
-from odtc.data.reading import fingerprint
-from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import OdtcError, TreeError
 from odtc.model.solution import is_proved
 from odtc.workflow.results.claims import BEST, CERTIFIED, PROVED
@@ -128,26 +126,6 @@ class RunOfTree:
             raise TreeError(words)
         self._say(f"note: {words}")
         return {}
-
-
-def data_of_tree(tree_path: Path) -> Path | None:
-    """Return the data file that a tree was trained on, by the record or the manifest next to it; None if neither names
-    one that is there and unchanged. Raises TreeError if one of them is broken."""
-    stated = RunOfTree(tree_path).told.get("data", {})
-    path = tree_path.resolve().parent / (stated.get("path") or "")
-    same = path.is_file() and stated.get("sha256") == fingerprint(path)
-    return Path(os.path.relpath(path)) if same else None
-
-
-def reading_of_tree(tree_path: Path) -> dict:
-    """Return the keywords with which the data of a tree was read, by the record or the manifest next to it; {} if
-    neither states them. Raises TreeError if one of them is broken."""
-    told = RunOfTree(tree_path).told
-    try:
-        read_so = ReadingSpec(**told["reading"]) if "reading" in told else ReadingSpec.from_manifest(told["data"])
-    except (KeyError, TypeError):  # neither is there, or another version has written it
-        return {}
-    return read_so.keywords | {"labels": None}
 
 
 def _claim_of(record: dict[str, Any]) -> str:

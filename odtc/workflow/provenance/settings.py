@@ -1,4 +1,4 @@
-"""The settings of the run that left a tree, and those that a new run inherits from it.
+"""The settings of the run that left a tree, its data file and how that was read, and what a new run inherits from it.
 
 All fields of a specification are recorded as they were requested (odtc.workflow.run_record), so that "balanced" is
 balanced again on other rows.
@@ -16,6 +16,7 @@ from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import command_words, fields_by_name, plain
 from odtc.base.wording import flag
 from odtc.data.cost_matrix import cost_text
+from odtc.data.reading import fingerprint
 from odtc.errors import ChoiceError, OdtcError, TreeError
 from odtc.problem.problem import Problem
 from odtc.workflow.manifest import read_manifest
@@ -56,6 +57,26 @@ def settings_of(tree_path: str | Path) -> RunSpec | None:
         return of_certificate(facts) if facts["tree"] == read_object(path, "tree", TreeError) else None
     except (OdtcError, KeyError, TypeError, ValueError):
         return None
+
+
+def data_of_tree(tree_path: Path) -> Path | None:
+    """Return the data file that a tree was trained on, by the record or the manifest next to it; None if neither names
+    one that is there and unchanged. Raises TreeError if one of them is broken."""
+    stated = RunOfTree(tree_path).told.get("data", {})
+    path = tree_path.resolve().parent / (stated.get("path") or "")
+    same = path.is_file() and stated.get("sha256") == fingerprint(path)
+    return Path(os.path.relpath(path)) if same else None
+
+
+def reading_of_tree(tree_path: Path) -> dict:
+    """Return the keywords with which the data of a tree was read, by the record or the manifest next to it; {} if
+    neither states them. Raises TreeError if one of them is broken."""
+    told = RunOfTree(tree_path).told
+    try:
+        read_so = ReadingSpec(**told["reading"]) if "reading" in told else ReadingSpec.from_manifest(told["data"])
+    except (KeyError, TypeError):  # neither is there, or another version has written it
+        return {}
+    return read_so.keywords | {"labels": None}
 
 
 def _specification(facts: dict, folder: Path) -> RunSpec:
