@@ -461,7 +461,7 @@ def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers
 
 
 def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded:
-    scheme, by_column, radius, merge = how
+    scheme, _, _, merge = how
     if not len(kept):
         raise DataError(
             f"expected a split that separates two rows of {dataset.name!r}, got none from the encoding {scheme!r}: "
@@ -469,6 +469,18 @@ def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded
         )
     if not merge:
         X, row_of, first = rows_of(X, row_of), np.arange(dataset.n_rows), np.arange(dataset.n_rows)
+    return _of_rows(dataset, how, asked, X, row_of, first, kept, stands_for)
+
+
+def without_splits(dataset: Dataset, scheme: str) -> Encoded:
+    """Return each row of a data set unchanged, without candidate splits."""
+    n, no_split = dataset.n_rows, np.zeros(0, int)
+    X, every = np.zeros((n, 0), bool), np.arange(n)
+    return _of_rows(dataset, (scheme, False, (), True), SplitList.of([]), X, every, every, no_split, ())
+
+
+def _of_rows(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded:
+    scheme, by_column, radius, merge = how
     return Encoded(
         name=dataset.name,
         X=X,

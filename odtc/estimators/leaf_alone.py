@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.data.dataset import Dataset
-from odtc.data.encoding import Encoded, encode
-from odtc.data.splits import Splits
+from odtc.data.encoding import Encoded, encode, without_splits
 from odtc.data.task import priced
 from odtc.errors import DataError, NoSolutionError
 from odtc.model.feasibility import Check, is_close
@@ -38,7 +37,7 @@ def best_leaf(
     NoSolutionError
         If no leaf satisfies them.
     """
-    encoded = _without_splits(dataset, scheme)
+    encoded = without_splits(dataset, scheme)
     encoded = priced(encoded) if cost is None else replace(encoded, cost=cost.copy())
     kept = _labels_that_keep(encoded, texts)
     paid = np.bincount(encoded.y, encoded.weight, len(encoded.classes)) @ encoded.cost
@@ -113,28 +112,3 @@ def same(one, two) -> bool:
 
 def _leaf(label: int) -> HeapTree:
     return HeapTree(np.array([-1, -1], np.int32), np.array([-1, label], np.int32))
-
-
-def _without_splits(dataset: Dataset, scheme: str) -> Encoded:
-    """Return each row of the data unchanged, without candidate splits."""
-    n = dataset.n_rows
-    return Encoded(
-        name=dataset.name,
-        X=np.zeros((n, 0), bool),
-        y=dataset.y.copy(),
-        weight=dataset.weight.copy(),
-        copies=dataset.copies.copy(),
-        row_of=np.arange(n),
-        splits=Splits.of([]),
-        ones_left=np.zeros(0, bool),
-        features=dataset.features,
-        classes=dataset.classes,
-        target=dataset.target,
-        missing=dataset.missing,
-        stands_for=(),
-        scheme=scheme,
-        dataset=dataset,
-        task=dataset.task,
-        label_type=dataset.label_type,
-        sums=dataset.sums,
-    )

@@ -31,6 +31,8 @@ from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 SCHEMA = "odtc.run/1"
 DEFAULT_START = ModelSpec().start
 MAYBE = (REAL, None)
+# Keys of the record that are fields of the solution.
+FIGURES = ("objective", "claimed", "bound", "gap", "nodes", "seconds", "start", "message", "history")
 
 
 SHAPE = {
@@ -93,15 +95,7 @@ def write_run(solution: Solution, options: Options, solution_path, stem, start=N
         "solver": solution.solver,
         "options": _options_to_json(options) | ({} if start is None else {"start": str(start)}),
         "termination": str(solution.termination),
-        "objective": solution.objective,
-        "claimed": solution.claimed,
-        "bound": solution.bound,
-        "gap": solution.gap,
-        "nodes": solution.nodes,
-        "seconds": solution.seconds,
-        "start": solution.start,
-        "message": solution.message,
-        "history": solution.history,
+        **{name: getattr(solution, name) for name in FIGURES},
     }
     if solution.overall is not None:
         facts |= {"scope": solution.scope, "overall": solution.overall}
@@ -159,27 +153,20 @@ def _records(solution_path) -> Iterator[tuple[dict, Solution]]:
             validate(facts, SHAPE)
             if facts["schema"] != SCHEMA or facts["solution_file"] != path.name or facts["sha256"] != _digest(path):
                 continue
-            run = Solution(
-                None,
-                Termination(facts["termination"]),
-                facts["objective"],
-                facts["bound"],
-                facts["seconds"],
-                facts["solver"],
-                facts["nodes"],
-                facts["claimed"],
-                facts["start"],
-                tuple(tuple(entry) for entry in facts["history"]),
-                facts["message"],
-                race=tuple(Racer.from_json(entry) for entry in facts.get("race", ())),
-                model=facts.get("model") or "",
-                content=facts.get("content") or "",
-                scope=facts.get("scope", ""),
-                overall=facts.get("overall"),
-            )
+            run = solution_of(facts)
         except (OSError, ValueError, KeyError, TypeError, RecursionError, SchemaError):
             continue  # a record that cannot be read is ignored
         yield facts, run
+
+
+def solution_of(facts: dict) -> Solution:
+    """Return the solution of a record, without its point. Raises KeyError, TypeError or ValueError for facts of another
+    kind."""
+    stated = {name: facts[name] for name in ("solver", *FIGURES) if name != "gap"}
+    stated |= {name: facts.get(name) or "" for name in ("model", "content", "scope")}
+    stated |= {"history": tuple(map(tuple, facts["history"])), "overall": facts.get("overall")}
+    race = tuple(map(Racer.from_json, facts.get("race", ())))
+    return Solution(None, Termination(facts["termination"]), race=race, **stated)
 
 
 def read_solving(stem) -> tuple[SolvingSpec, str]:

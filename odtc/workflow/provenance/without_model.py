@@ -21,7 +21,6 @@ from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
-from odtc.model.solution import Solution, Termination
 from odtc.problem.constraints.constraint import broken
 from odtc.problem.exact_objective import costs_no_more
 from odtc.problem.problem import Problem
@@ -32,7 +31,7 @@ from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
 from odtc.workflow.posing import POSED, model_to_json, pose_run
 from odtc.workflow.results.fit import Fit
-from odtc.workflow.run_record import SCHEMA, from_folder, write_run
+from odtc.workflow.run_record import SCHEMA, from_folder, solution_of, write_run
 from odtc.workflow.run_record import SHAPE as RECORD
 from odtc.workflow.solving import learns
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
@@ -172,18 +171,7 @@ def _again(
     problem = pose_run(spec.with_solving(time_limit=None), dataset)
     heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True, True)
     paid, said = problem.module.objective(problem, heap), facts["objective"]
-    solution = Solution(
-        None,
-        Termination(facts["termination"]),
-        paid,
-        facts["bound"],
-        facts["seconds"],
-        facts["solver"],
-        start=facts["start"],
-        message=facts["message"],
-        history=tuple(map(tuple, facts["history"])),
-    )
-    done = without_model(problem, heap, solution, None)
+    done = without_model(problem, heap, replace(solution_of(facts), objective=paid), None)
     same, bound = done.tree.to_json() == tree.to_json(), facts["bound"]
     checks = [
         Check(
