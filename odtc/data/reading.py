@@ -8,7 +8,7 @@ import codecs
 import hashlib
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -154,8 +154,9 @@ def _read_file(path: Path, how: ReadingSpec, name: str | None) -> Dataset:
     if how.hold_out:  # the rows that are set aside are kept as they are in the file
         frame = load(path, True, how.layout)
         return from_frame(frame, name, how, {"path": str(path), "sha256": fingerprint(path)})
-    columns, how, remarks = _columns_of(path, repr(str(path)), how)
-    return _dataset_of(columns, name, how, {"path": str(path), "sha256": fingerprint(path)}, remarks)
+    tables = lambda: in_time_of(frames_of(path, BATCH, how.layout), repr(str(path)))  # noqa: E731
+    found = _of_frames(tables, name, how, {"path": str(path), "sha256": None})
+    return replace(found, source=found.source | {"sha256": fingerprint(path)})
 
 
 def _with_marks(how: ReadingSpec) -> ReadingSpec:
@@ -205,17 +206,14 @@ def _of_marks(how: ReadingSpec, names: Sequence[str], met: dict[str, set[str]]) 
     ]
 
 
-def _columns_of(
-    path: Path, place: str, how: ReadingSpec
-) -> tuple[list[Column], ReadingSpec, list[tuple[str, str, str]]]:
-    """Return the columns of a file, read frame by frame, how, remarks."""
-    frames = in_time_of(frames_of(path, BATCH, how.layout), place)
+def _of_frames(tables: Callable[[], Iterator[pl.DataFrame]], name: str, how: ReadingSpec, source: dict) -> Dataset:
+    """Return the Dataset of a table that comes in frames; each call of `tables` returns them from the first one on."""
+    frames, place = tables(), repr(source["path"] or name)
     first = next(frames)
-    how = _without_index(first.columns, place, how, path)
+    how = _without_index(first.columns, place, how, source["path"])
     read_ones = _read_ones(first.columns, place, how)
     targets = _checked_columns(read_ones, place, how)
-    if first.height < BATCH:  # in one of several frames a column may have no time of day by chance
-        how = _with_typed_dates(first, targets, how, place)
+    how = _with_typed_dates(first, targets, how, place)
     words = {*targets, *how.categorical, *_ordered(how, read_ones, place)}
     marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
     while True:
@@ -225,10 +223,10 @@ def _columns_of(
                 for frame in chain([first], frames)
             )
             columns = code_columns(read_frames, place, words, how.decimal, how.missing_texts)
-            return columns, how, _of_marks(how, read_ones, met)
+            return _dataset_of(columns, name, how, source, _of_marks(how, read_ones, met))
         except WordsNeeded as needed:  # once a column at most
             words.add(needed.name)
-            frames = in_time_of(frames_of(path, BATCH, how.layout), place)
+            frames = tables()
             first = next(frames)
 
 
@@ -292,18 +290,7 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     if how.hold_out:
         return _without_some(frame, name, how, source)
     _check_policy(how.missing)
-    source = source or {"path": None, "sha256": None}
-    place = repr(source["path"] or name)
-    how = _without_index(frame.columns, place, how, source["path"])
-    read_ones = _read_ones(frame.columns, place, how)
-    targets = _checked_columns(read_ones, place, how)
-    how = _with_typed_dates(frame, targets, how, place)
-    words = {*targets, *how.categorical, *_ordered(how, read_ones, place)}
-    frame = column_types.dates_as_numbers(frame, how.layout)
-    marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
-    marked = named_columns(frame, read_ones, marks, how.decimal, met)
-    columns = code_columns([marked], place, words, how.decimal, how.missing_texts)
-    return _dataset_of(columns, name, how, source, _of_marks(how, read_ones, met))
+    return _of_frames(lambda: iter([frame]), name, how, source or {"path": None, "sha256": None})
 
 
 def _with_declared(X, how: ReadingSpec, *beside: str) -> ReadingSpec:
