@@ -24,8 +24,11 @@ from odtc.base.json_schema import (
 )
 from odtc.base.spec_fields import fields_by_name
 from odtc.base.system import read_file
+from odtc.data.cells.data_files import stated_path
 from odtc.data.reading import fingerprint
 from odtc.model.solution import Options, Racer, Solution, Termination
+from odtc.workflow.posing import model_to_json
+from odtc.workflow.results.fit import Fit
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
 SCHEMA = "odtc.run/1"
@@ -104,6 +107,43 @@ def write_run(solution: Solution, options: Options, solution_path, stem, start=N
     facts |= more or {}
     write_text(path, json.dumps(facts, indent=1) + "\n")
     return path
+
+
+def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, repeats: bool = True) -> Path | None:
+    """Write STEM.run.json for a run without a model. None, and no file, for data in memory, and for rounds of a
+    selection, which another run does not find again. `repeats` is whether `odtc fit` makes the same tree, which is
+    not the case for a tree that was chosen among the nearly best."""
+    dataset = done.dataset
+    source = dict(dataset.source) if dataset is not None else {}
+    if source.get("path") is None:
+        return None
+    if spec.model.select is not None:
+        from odtc.workflow.row_selection.selection import rounds_of
+
+        if rounds_of(spec.model.select) > 1:
+            return None
+    folder = Path(tree_path).resolve().parent
+    more = {
+        "objective": done.proof.objective,
+        "bound": done.proof.bound,
+        "gap": done.proof.gap,
+        "termination": done.proof.termination,
+        "fit": {
+            "tree": {"file": Path(tree_path).name, "sha256": fingerprint(current(tree_path))},
+            "data": {
+                "name": dataset.name,
+                "path": stated_path(source["path"], folder),
+                "sha256": source["sha256"],
+            },
+            "reading": asdict(spec.reading) | {"labels": from_folder(spec.reading.labels, folder)},
+            "model": model_to_json(done.problem, spec.model),
+            "certified": done.certified,
+            "fewest_leaves": done.fewest_leaves,
+            "fewest_columns": done.fewest_columns,
+            "repeats": repeats,
+        },
+    }
+    return write_run(done.solution, spec.solving, None, stem, spec.model.start, more)
 
 
 def _options_to_json(options: Options) -> dict:

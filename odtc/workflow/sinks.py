@@ -18,9 +18,8 @@ from odtc.verification.certificate import SUFFIX as CERTIFICATE
 from odtc.workflow import artifacts
 from odtc.workflow.compiling import separates
 from odtc.workflow.provenance.certificates import certify_bound
-from odtc.workflow.provenance.without_model import write_record
 from odtc.workflow.results.fit import Fit
-from odtc.workflow.run_record import write_settings
+from odtc.workflow.run_record import write_record, write_settings
 from odtc.workflow.solving import ChosenSolver, Hearing, grows, learns, loop_of
 from odtc.workflow.specification import RunSpec
 

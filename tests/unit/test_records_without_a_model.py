@@ -20,7 +20,8 @@ from odtc.workflow.provenance import searched_again, without_model
 from odtc.workflow.provenance.model_file import _confirmed
 from odtc.workflow.provenance.searched_again import SearchedAgain
 from odtc.workflow.provenance.settings import data_of_tree, reading_of_tree
-from odtc.workflow.provenance.without_model import open_record, write_record
+from odtc.workflow.provenance.without_model import open_record
+from odtc.workflow.run_record import write_record
 from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec
 from tests import pipeline
 

@@ -152,8 +152,7 @@ def _write(done, drift: dict, spec, stem: str, templates: Path | None) -> list[s
     from odtc.base.commit import together
     from odtc.evaluation.drift import render_drift
     from odtc.workflow.artifacts import write_tree
-    from odtc.workflow.provenance.without_model import write_record
-    from odtc.workflow.run_record import write_settings
+    from odtc.workflow.run_record import write_record, write_settings
 
     target, page = f"{stem}.tree.json", Path(f"{stem}.drift.html")
     with together(stem):

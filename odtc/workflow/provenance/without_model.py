@@ -7,15 +7,13 @@ are claimed by the run.
 
 import contextlib
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from odtc.base.commit import current, expect_settled
+from odtc.base.commit import expect_settled
 from odtc.base.json_schema import TEXT, SchemaError, read_object, schema_of, validate
 from odtc.base.spec_fields import fields_by_name
 from odtc.base.value_class import value_class
-from odtc.data.cells.data_files import stated_path
 from odtc.data.codebook import codebook_of, with_labels
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
@@ -27,18 +25,17 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.trees.tree import Tree, read_tree
+from odtc.verification.known_trees import against_known
 from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
-from odtc.workflow.posing import POSED, model_to_json, pose_run
+from odtc.workflow.posing import POSED, pose_run
+from odtc.workflow.provenance.rechecking import check_record
+from odtc.workflow.provenance.searched_again import SearchedAgain, search_again, tree_size
 from odtc.workflow.results.fit import Fit
-from odtc.workflow.run_record import SCHEMA, from_folder, solution_of, write_run
+from odtc.workflow.run_record import SCHEMA, solution_of
 from odtc.workflow.run_record import SHAPE as RECORD
 from odtc.workflow.solving import learns
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
-
-if TYPE_CHECKING:
-    from odtc.workflow.provenance.searched_again import SearchedAgain
-
 
 SAME = 1e-13  # relative difference of figures that the same code has counted: only sums may be in another order
 FIT = {
@@ -64,44 +61,7 @@ class OpenedFit:
     note: str = ""
     repeats: bool = True  # whether `odtc fit` with this specification makes the tree again
     selected: bool = False  # whether it was trained on some of the rows of its data file
-    again: "SearchedAgain | None" = None  # figures that a search of some seconds derives again, if one was requested
-
-
-def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, repeats: bool = True) -> Path | None:
-    """Write STEM.run.json for a run without a model. None, and no file, for data in memory, and for rounds of a
-    selection, which another run does not find again. `repeats` is whether `odtc fit` makes the same tree, which is
-    not the case for a tree that was chosen among the nearly best."""
-    dataset = done.dataset
-    source = dict(dataset.source) if dataset is not None else {}
-    if source.get("path") is None:
-        return None
-    if spec.model.select is not None:
-        from odtc.workflow.row_selection.selection import rounds_of
-
-        if rounds_of(spec.model.select) > 1:
-            return None
-    folder = Path(tree_path).resolve().parent
-    more = {
-        "objective": done.proof.objective,
-        "bound": done.proof.bound,
-        "gap": done.proof.gap,
-        "termination": done.proof.termination,
-        "fit": {
-            "tree": {"file": Path(tree_path).name, "sha256": fingerprint(current(tree_path))},
-            "data": {
-                "name": dataset.name,
-                "path": stated_path(source["path"], folder),
-                "sha256": source["sha256"],
-            },
-            "reading": asdict(spec.reading) | {"labels": from_folder(spec.reading.labels, folder)},
-            "model": model_to_json(done.problem, spec.model),
-            "certified": done.certified,
-            "fewest_leaves": done.fewest_leaves,
-            "fewest_columns": done.fewest_columns,
-            "repeats": repeats,
-        },
-    }
-    return write_run(done.solution, spec.solving, None, stem, spec.model.start, more)
+    again: SearchedAgain | None = None  # figures that a search of some seconds derives again, if one was requested
 
 
 def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0.0) -> OpenedFit:
@@ -161,11 +121,7 @@ def _spec(facts: dict) -> RunSpec:
 
 def _again(
     facts: dict, spec: RunSpec, where: Path, tree_path: Path, seconds: float | None
-) -> "tuple[Fit, SearchedAgain]":
-    from odtc.verification.known_trees import against_known
-    from odtc.workflow.provenance.rechecking import check_record
-    from odtc.workflow.provenance.searched_again import search_again
-
+) -> tuple[Fit, SearchedAgain]:
     tree = read_tree(tree_path)
     dataset = with_labels(read_as(where, replace(spec.reading, labels=None)), codebook_of(tree.features))
     problem = pose_run(spec.with_solving(time_limit=None), dataset)
@@ -215,8 +171,6 @@ def _known_trees(problem: Problem, tree_path: Path, paid: float) -> list[tuple[s
 def _smaller(problem: Problem, heap: HeapTree, known, columns: bool) -> str | None:
     """Return the first known tree that costs no more than this one and has fewer leaves, or with as many leaves fewer
     `columns`, in words; None if there is none."""
-    from odtc.workflow.provenance.searched_again import tree_size
-
     own = simplify_tree(heap.to_tree(problem.encoded))
     with contextlib.suppress(TreeError):
         known = [
