@@ -112,8 +112,6 @@ def _chosen(spec: RunSpec, encoded: Encoded, began: float) -> Choice:
     if TASKS.get(encoded.dataset.task).MOMENTS:
         model = next(name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS)
         return Choice(model, f"{model} proves trees whose leaves answer numbers")
-    from odtc.workflow.posing import choose  # it loads dpflow, which other formulations do without
-
     with _part_of_limit(spec, began):
         kinds = tuple(constraint.parse(text, encoded).name for text in spec.model.constraints)
         return choose(encoded.n_candidate_splits, spec.model.depth, kinds, encoded, not spec.needs_model)

@@ -209,7 +209,7 @@ def test_a_tree_lays_out_the_columns_that_it_asks(monkeypatch):
     from odtc.data.dataset import NUMERIC, Dataset, Feature
     from odtc.data.splits import Oblique, Term, Threshold
     from odtc.trees.tree import Branch, Leaf, Tree
-    from odtc.workflow.results import remarks
+    from odtc.workflow.results import lines as remarks
 
     asked = {"a": [1.0, 2.0, np.nan, 4.0], "b": [0.0, 5.0, 1.0, 5.0]}
     dense = np.column_stack([asked["a"], [9.0] * 4, asked["b"], [8.0] * 4])

@@ -17,7 +17,7 @@ from odtc.data.reading import from_frame
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
-from odtc.workflow.results.remarks import level_set_text
+from odtc.workflow.results.lines import level_set_text
 from tests.command_line import odtc as command
 
 LEVELS = tuple("abcdef")

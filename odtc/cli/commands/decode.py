@@ -46,7 +46,7 @@ def decode(
     from odtc.base.atomic_write import require_writable
     from odtc.workflow import artifacts, files_of_models
     from odtc.workflow.decoding import finish
-    from odtc.workflow.results.remarks import simplified_text
+    from odtc.workflow.results.lines import simplified_text
 
     target = tree_path(o) if o else artifacts.tree_of_solution(solution_file)
     require_writable(target, solution_file, log)

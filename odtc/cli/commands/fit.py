@@ -137,8 +137,7 @@ def _fitted(spec, data: Path, test: Path | None, new_sink):
 def _report(done, sink, spec, price: bool, as_json: bool) -> None:
     """Print the result and its files, with the price of the constraints and which of them new rows satisfy, if these
     were requested."""
-    from odtc.workflow.results.lines import assured_facts
-    from odtc.workflow.results.remarks import simplified_text
+    from odtc.workflow.results.lines import assured_facts, simplified_text
     from odtc.workflow.run_record import add_to_run, write_settings
 
     if words := simplified_text(done):
