@@ -11,7 +11,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.reading_spec import GOALS, SCORES
 from odtc.data.tasks import policy
 from odtc.data.tasks.policy.causal_scores import design, expect_enough, scores_of
-from odtc.data.tasks.policy.chances import OF_ESTIMATOR, told_of_features, told_of_received
+from odtc.data.tasks.policy.chances import OF_ESTIMATOR, told_of_propensity
 from odtc.errors import DataWarning
 from odtc.estimators import parameters
 from odtc.estimators.parameters import warn_caller
@@ -262,13 +262,7 @@ class OptimalPolicyTree(TreeEstimator):
         shapes = (rows.n_rows,), (rows.n_rows, len(actions))
         if known is not None and (known.shape not in shapes or not ((known > 0) & (known <= 1)).all()):
             raise ValueError("expected propensities above 0 and at most 1, one for each row or for each row and action")
-        if known is None:
-            told = told_of_features(rows, _names(actions), taken, OF_ESTIMATOR)
-        else:
-            told = (
-                told_of_received("propensity", known, _names(actions), taken, OF_ESTIMATOR) if known.ndim == 1 else ()
-            )
-        for _, text in told:
+        for _, text in told_of_propensity(rows, known, "propensity", _names(actions), taken, OF_ESTIMATOR):
             warn_caller(text, DataWarning)
         scores = scores_of(design(rows), taken, outcome, rows.weight, self.scores, known)
         return (scores if self.goal == "min" else -scores), actions

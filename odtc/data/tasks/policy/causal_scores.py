@@ -20,7 +20,7 @@ from odtc.base import phases
 from odtc.base.wording import option
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset
 from odtc.data.reading_spec import ReadingSpec
-from odtc.data.tasks.policy.chances import told_of_features, told_of_received
+from odtc.data.tasks.policy.chances import told_of_propensity
 from odtc.errors import DataError
 
 FOLDS = 5  # costs of a fold are estimated by models of the other folds
@@ -44,10 +44,7 @@ def estimated(
         expect_enough(taken, rows.weight, actions, f"the column {how.treatment!r} of {place}")
     columns = [cells[name].numbers().cells() for name in how.propensity]
     known = _known(columns, how, actions, place)
-    if known is None:
-        told = told_of_features(rows, actions, taken)
-    else:
-        told = told_of_received(how.propensity[0], known, actions, taken) if known.ndim == 1 else ()
+    told = told_of_propensity(rows, known, "".join(how.propensity[:1]), actions, taken)
     scores = scores_of(design(rows), taken, outcome, rows.weight, how.scores, known)
     more_is_better = (how.goal or "max") == "max"
     return actions, -scores if more_is_better else scores, told

@@ -29,6 +29,38 @@ def _of_options() -> tuple[str, str]:
     return f"name {{}} with {option('propensity')}, or leave it out with {option('ignore')}", option("propensity")
 
 
+def told_of_propensity(
+    rows: Dataset,
+    known: np.ndarray | None,
+    name: str,
+    actions: tuple[str, ...],
+    taken: np.ndarray,
+    words: tuple[str, str] | None = None,
+) -> tuple[tuple[str, str], ...]:
+    """Return remarks on columns that look like probabilities of actions, but are read as something else.
+
+    Parameters
+    ----------
+    rows : Dataset
+    known : float64 (rows,) or (rows, actions), or None
+        The stated probabilities: of the action received, or of each; None if there are none.
+    name : str
+        What states them.
+    actions : tuple of str
+    taken : int (rows,)
+        The action that each row received, from 0.
+    words : tuple of str, or None
+        OF_ESTIMATOR; None for options.
+
+    Returns
+    -------
+    tuple of (column, sentence)
+    """
+    if known is None:
+        return told_of_features(rows, actions, taken, words)
+    return told_of_received(name, known, actions, taken, words) if known.ndim == 1 else ()
+
+
 def told_of_features(
     rows: Dataset, actions: tuple[str, ...], taken: np.ndarray, words: tuple[str, str] | None = None
 ) -> tuple[tuple[str, str], ...]:
