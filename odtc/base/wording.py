@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from os import PathLike
-from typing import Any, Protocol
+from typing import Any
 
 from odtc.base.value_class import value_class
 
@@ -24,18 +24,6 @@ KEYWORDS = {"start": "start_from", "lambda": "lambda_"}  # of `odtc.fit`
 FUNCTIONS = ("certify", "fit", "frontier", "inspect")  # commands that are functions of odtc, too
 SWITCHES = ("header",)  # fields without a value on the command line: --header, --no-header
 ANY = "…"  # a value that is left open
-
-
-class Wording(Protocol):
-    """Results of the functions of this module for one kind of reader."""
-
-    def option(self, name: str, *values: Any) -> str: ...
-
-    def param(self, name: str, *values: Any) -> str: ...
-
-    def params(self, values: Mapping[str, Any]) -> str: ...
-
-    def command(self, name: str) -> str: ...
 
 
 @value_class
@@ -77,6 +65,7 @@ class Python:
         return f"`odtc.{name}`" if name in FUNCTIONS else f"`odtc {name}`"
 
 
+Wording = CommandLine | Python  # the results of the functions of this module for one kind of reader
 _of_process: Wording = Python()
 _of_context: ContextVar[Wording | None] = ContextVar("wording", default=None)
 
