@@ -148,6 +148,11 @@ def aligned(text: str, sides: str = "", widest: int = 72) -> str:
     return "\n".join("  ".join(padded(*pair) for pair in enumerate(cells)).rstrip() for cells in lines)
 
 
+def table_text(rows: Iterable[Iterable[str]], sides: str, widest: int = 72) -> str:
+    """Return rows of cells as `aligned` columns; each cell is one line."""
+    return aligned("\n".join("\t".join(map(one_line, row)) for row in rows), sides, widest)
+
+
 def _width(text: str) -> int:
     """Columns of a terminal: Chinese signs take two, accents that join a letter none."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

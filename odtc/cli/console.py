@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, TextIO
 
 from odtc.base import interrupts, phases
-from odtc.base.text import ESCAPES, as_remark, count_of, one_line, percent_text, visible
-from odtc.errors import OdtcError
+from odtc.base.text import ESCAPES, as_remark, count_of, percent_text, table_text, visible
+from odtc.errors import ChoiceError, OdtcError, SolutionError
 
 
 class ReadableStream:
@@ -101,11 +101,13 @@ def data_stream() -> TextIO:
     return sys.stdout if sys.stdout.isatty() else getattr(sys.stdout, "plain", sys.stdout)
 
 
-def say(text: str) -> None:
+def say(*texts: str) -> None:
+    """Print messages, a line each."""
     files = sys.modules.get("odtc.data.cells.data_files")  # without it no data file was named
-    for path in files.STORED if files is not None else ():
-        text = text.replace(f"'{path}'", str(path)).replace(str(path), f"the {files.STANDARD_INPUT}")
-    print(visible(text), file=sys.stderr)
+    for text in texts:
+        for path in files.STORED if files is not None else ():
+            text = text.replace(f"'{path}'", str(path)).replace(str(path), f"the {files.STANDARD_INPUT}")
+        print(visible(text), file=sys.stderr)
 
 
 def remark(text: str) -> None:
@@ -180,8 +182,6 @@ def say_note(solution) -> None:
 
 
 def refuse_failed(checks, of: str = "the solution") -> None:
-    from odtc.errors import SolutionError
-
     failed = [check for check in checks if not check.passed]
     if failed:
         words = "; ".join(f"{check.name} ({check.text})" for check in failed)
@@ -211,12 +211,8 @@ def print_score(facts: dict) -> None:
     if robust and robust["robust_accuracy"] is not None:
         words = f"{percent_text(robust['robust_accuracy'])} correct wherever moved ({robust['boxes']})"
         print(f"robust    {words}, {robust['robust_errors']} not")
-    names = list(map(one_line, facts["classes"]))
-    cells = [["true \\ predicted", *names]]
-    cells += [[name, *map(str, row)] for name, row in zip(names, facts["confusion"])]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
-    for row in cells:
-        print("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]))
+    rows = ([name, *map(str, row)] for name, row in zip(facts["classes"], facts["confusion"]))
+    print(table_text([["true \\ predicted", *facts["classes"]], *rows], "l" + "r" * len(facts["classes"])))
     most = facts.get("majority_accuracy")
     if most is not None and facts["accuracy"] <= most:
         from odtc.workflow.results.lines import no_better_text
@@ -430,7 +426,6 @@ def print_assured(done) -> None:
 def priced(done, time_limit: float | None) -> list:
     """Return the cost of one more percent of each constraint on a share; [] if the tree is not proved."""
     from odtc.data.task import TASKS
-    from odtc.errors import ChoiceError
     from odtc.workflow.constrained.prices import prices
 
     proof = done.proof.to_json()

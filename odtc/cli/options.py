@@ -15,9 +15,10 @@ from odtc.base import cluster as clusters
 from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, SEVERAL, default_of, fields_by_name
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import SWITCHES, flag
+from odtc.cli.console import say
 from odtc.cli.help_page import CONSTRAINTS, DATA, SOLVER
 from odtc.cli.help_page import MODEL as MODEL_SECTION
-from odtc.data.reading_spec import LAYOUT, OF_ALL_FORMATS
+from odtc.data.reading_spec import CLASSIFICATION, LAYOUT, OF_ALL_FORMATS
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import (
     SHARES,
@@ -27,6 +28,7 @@ from odtc.workflow.specification import (
     RunSpec,
     SolvingSpec,
     short_constraint,
+    specified,
 )
 
 
@@ -356,9 +358,6 @@ def stem_of(problem, o: str | None, suffix: str = "") -> str:
     """The stem that -o names, without the model file's own suffix; in a folder, or without -o, the
     data's name with model and depth, and with the task if it is not classification, so that two tasks of one table
     keep their files."""
-    from odtc.data.reading_spec import CLASSIFICATION
-    from odtc.workflow.specification import specified
-
     encoded, (depth, _) = problem.encoded, specified(problem)
     of = encoded.name if encoded.task == CLASSIFICATION else f"{encoded.name}_{encoded.task}"
     return stem_named(o, f"{of}_{problem.formulation}_d{depth}", suffix)
@@ -396,13 +395,11 @@ def labelled(tree, path):
     """The tree with the names of a codebook for readers, if there is one."""
     if path is None:
         return tree
-    from odtc.cli.console import say
     from odtc.data.codebook import labelled as named
     from odtc.data.codebook import read_codebook, strangers
 
     codebook = read_codebook(path)
-    for _, words in strangers(codebook, tree.features, tree):
-        say(f"note: {words}")
+    say(*(f"note: {words}" for _, words in strangers(codebook, tree.features, tree)))
     return replace(tree, features=named(tree.features, codebook))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.text import aligned, count_of, in_notebook, one_line, show_figure, show_number, some
+from odtc.base.text import count_of, in_notebook, one_line, show_figure, show_number, some, table_text
 from odtc.base.wording import option
 from odtc.data.codebook import codebook_of
 from odtc.data.dataset import NUMERIC, Codebook, Dataset, Feature
@@ -94,7 +94,7 @@ class Inspection:
             )
             for column in self.columns
         ]
-        table = aligned("\n".join("\t".join(map(one_line, line)) for line in lines), "llrrr", WIDEST)
+        table = table_text(lines, "llrrr", WIDEST)
         said = f"{self.name}: {count_of(self.n_rows, 'row')}"
         if self.n_rows_incomplete:
             said += f", {self.n_rows_incomplete:,} of them with missing cells"

@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from odtc.base.atomic_write import write_text
-from odtc.base.text import aligned, in_notebook, one_line, percent_text, show_figure
+from odtc.base.text import in_notebook, percent_text, show_figure, table_text
 from odtc.data.dataset import Dataset
 from odtc.estimators.units import ONE, Units, in_unit
 from odtc.model.feasibility import Check, is_close
@@ -27,14 +27,14 @@ class Comparison(Bunch):
         head = ["", *kept, "leaves", "agrees with this"]
         rows = [
             [
-                one_line(name),
+                name,
                 *((percent_text if what == "accuracy" else show_figure)(one[at]) for what, one in kept.items()),
                 "" if self.leaves[at] is None else str(self.leaves[at]),
                 percent_text(self.agreement[0, at]),
             ]
             for at, name in enumerate(self.names)
         ]
-        return aligned("\n".join("\t".join(cells) for cells in (head, *rows)), "l" + "r" * len(head))
+        return table_text((head, *rows), "l" + "r" * len(head))
 
     __repr__ = __str__
 

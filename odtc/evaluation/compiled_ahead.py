@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+import odtc
 from odtc.base import kernels
 
 # Modules whose function `compile_now` calls kernels on little data; a test finds each of them.
@@ -63,36 +64,26 @@ def _columns(ranks: int, shape: tuple[int, int] = (200, 8)) -> np.ndarray:
 
 
 def _numbers(ranks: int, depth: int, shape: tuple[int, int]) -> None:
-    import odtc
-
     target = np.random.default_rng(1).integers(0, 5, shape[0])
     odtc.fit(X=_columns(ranks, shape), y=target, task="regression", depth=depth, time_limit=60)
 
 
 def _lines() -> None:
-    import odtc
-
     target = np.random.default_rng(1).integers(0, 99, 60)
     odtc.fit(X=_columns(40, (60, 2)), y=target, task="regression", leaf="linear", depth=2, time_limit=60)
 
 
 def _classes(ranks: int, depth: int, classes: int, weighted: bool = False) -> None:
-    import odtc
-
     random = np.random.default_rng(1)
     weights = random.integers(2**29, 2**30, 200).astype(float) if weighted else None
     odtc.fit(X=_columns(ranks), y=random.integers(0, classes, 200), depth=depth, weights=weights, time_limit=60)
 
 
 def _near_optimal() -> None:
-    import odtc
-
     odtc.near_optimal(X=_columns(40, (60, 3)), y=np.arange(60) % 2, within=1, depth=2)
 
 
 def _models() -> None:
-    import odtc
-
     X, target = _columns(2, (60, 6)), np.arange(60) % 7
     odtc.build(X=X, y=target % 2, model="dpflow", depth=4)
     odtc.build(X=X, y=target, model="dpflow", depth=2, task="regression", leaf="linear")

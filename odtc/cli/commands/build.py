@@ -83,8 +83,7 @@ def build(
     compiling.choose_cuts(spec.model.cuts)  # an unknown family is reported before the data is read
     spec, began = replace(spec, fitting=False), time.monotonic()
     problem = posing.pose_run(spec, data)
-    for note in messages.posed_notes(problem, spec, read_here=True):
-        console.say(note)
+    console.say(*messages.posed_notes(problem, spec, read_here=True))
     stem = stem_of(problem, o, FORMATS.get(format).SUFFIX)
     ready = _prepared(problem, spec, began)
     compiled = ready.model
@@ -95,10 +94,7 @@ def build(
     written += files_of_models.write_pricing(priced, stem, format, gzip) if priced else []
     console.say_replaced(outdated)
     facts = ModelFacts.of_model(problem, compiled).to_json() | {"files": [str(f) for f in written]}
-    if words := compiled.left_out:
-        console.say(words)
-    if words := files_of_models.cut_words(compiled, dialect):
-        console.say(words)
+    console.say(*filter(None, (compiled.left_out, files_of_models.cut_words(compiled, dialect))))
     if as_json:
         console.print_json(facts)
         return

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from odtc.base import interrupts
+from odtc.base import interrupts, phases
 from odtc.base.text import count_of
 from odtc.cli import console
 from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes, time_limit_option, value_option
-from odtc.errors import ChoiceError, OutputError
+from odtc.errors import CertificateError, ChoiceError, OutputError, TimeLimitReached
 from odtc.workflow.specification import ModelSpec
 
 CertifyLimit = Annotated[
@@ -72,8 +72,7 @@ def certify(
     spec = replace(spec.with_model(model=FORMULATIONS.able(Certifies)[0], params={"lambda": lambda_}), fitting=True)
     with console.live("reading", time_limit, began):
         problem = pose_run(spec.with_solving(time_limit=time_limit), data)
-    for note in read_notes(problem.encoded.dataset):
-        console.say(note)
+    console.say(*read_notes(problem.encoded.dataset))
     path = o or Path(f"{problem.encoded.name}_d{spec.model.depth}{SUFFIX}")
     path = path if path.suffix or not path.name else path.with_name(path.name + SUFFIX)
     require_beside(path)
@@ -181,9 +180,8 @@ def verify_certificate(path: Path, data: Path | None, time_limit: float | None =
     -------
     (the proof, as JSON; the same as lines of words)
     """
-    from odtc.base import deadline, memory, phases
+    from odtc.base import deadline, memory
     from odtc.data.reading import fingerprint
-    from odtc.errors import CertificateError, TimeLimitReached
     from odtc.verification import certificate
     from odtc.verification.claim import words as terms_in_words
     from odtc.verification.coverage import words

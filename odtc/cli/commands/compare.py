@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from odtc.base.text import count_of, percent_text
+from odtc.base.text import count_of, percent_text, table_text
 from odtc.base.wording import option
 from odtc.cli import console
 from odtc.cli.help_page import GroupHelp
@@ -143,7 +143,7 @@ def _print_sizes(found, words: str, sign: float) -> None:
         ]
         for entry in found.entries
     ]
-    _table([header, *lines], "lrrrrrrll")
+    print(table_text([header, *lines], "lrrrrrrll"))
 
 
 def _print_agreement(found, rows: int) -> None:
@@ -156,23 +156,16 @@ def _print_agreement(found, rows: int) -> None:
     )
     names = [entry.name for entry in found.entries]
     pairs, shown = (found.difference, _number) if numbers else (found.agreement, _share)
-    _table(
-        [["", *names], *([name, *map(shown, line)] for name, line in zip(names, pairs))],
-        "l" + "r" * len(names),
-    )
+    shares = ([name, *map(shown, line)] for name, line in zip(names, pairs))
+    print(table_text([["", *names], *shares], "l" + "r" * len(names)))
     if found.differing:
         some = f"the {rows} furthest apart" if numbers else f"the first {rows}"
         print(
             f"\n{count_of(len(found.differing), 'row', '')} differ"
             + (f", {some}" if len(found.differing) > rows else "")
         )
-        _table(
-            [
-                ["row", found.label, *names],
-                *([str(row), label or "-", *words] for row, label, words in found.differing[:rows]),
-            ],
-            "rl" + "l" * len(names),
-        )
+        lines = ([str(row), label or "-", *words] for row, label, words in found.differing[:rows])
+        print(table_text([["row", found.label, *names], *lines], "rl"))
     else:
         print("\nno row differs")
 
@@ -324,12 +317,6 @@ def _expect_picture(path: Path) -> None:
 
     expect_format(path.suffix.lstrip(".").lower())
     require_writable(path)
-
-
-def _table(lines, sides: str) -> None:
-    from odtc.base.text import aligned, one_line
-
-    print(aligned("\n".join("\t".join(map(one_line, line)) for line in lines), sides))
 
 
 def _share(value) -> str:

@@ -149,8 +149,7 @@ def verify(
     else:
         rest = {"claimed": claimed, "own_bound": again.bound, "n_rows_dropped": dropped, "tree": None, "files": []}
         console.print_json(done.facts | proof | rest | _checked(decoded.checks))
-    for words in filter(None, remarks):
-        console.say(words)
+    console.say(*filter(None, remarks))
     console.refuse_failed(decoded.checks)
 
 

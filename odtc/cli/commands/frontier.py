@@ -55,8 +55,7 @@ def frontier(
     spec = replace(spec.with_model(model="dpflow"), fitting=True)
     with console.live("reading"):
         problem = pose_run(spec, data, later=texts[:1])
-    for note in read_notes(problem.encoded.dataset):
-        console.say(note)
+    console.say(*read_notes(problem.encoded.dataset))
     if explain_plan:
         console.print_plan(plan_of_frontier(problem, texts, spec), as_json)
         return

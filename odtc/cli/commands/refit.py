@@ -25,6 +25,8 @@ from odtc.cli.options import (
     takes,
     value_option,
 )
+from odtc.data.reading_spec import LAYOUT
+from odtc.workflow.specification import SHORT_CONSTRAINTS
 
 # The start is the old tree, and all rows count: the tree must be one of theirs.
 REFIT = replace(
@@ -99,7 +101,6 @@ def refit(
       odtc refit OLD.tree.json NEW.csv --forget time-limit    without the time limit of the old run
     """
     from odtc.base.atomic_write import require_writable
-    from odtc.data.reading_spec import LAYOUT
     from odtc.evaluation import refitting
     from odtc.evaluation.drift import drift_facts
     from odtc.trees.tree import read_tree
@@ -123,8 +124,7 @@ def refit(
     target = f"{stem}.tree.json"
     for path in (target, Path(f"{stem}.drift.html")):
         require_writable(path, tree, data, old_data, test)
-    for note in [*notes, *read_notes(dataset)]:
-        console.say(note)
+    console.say(*notes, *read_notes(dataset))
     done = refitting.refit(spec, old, dataset, within, pool, test, console.ConsoleReporter(spec.solving.time_limit))
     drift = drift_facts(done, before)
     files = _write(done, drift, spec, stem, templates) if done.chosen.verified else []
@@ -164,8 +164,6 @@ def _write(done, drift: dict, spec, stem: str, templates: Path | None) -> list[s
 
 def _named(context: typer.Context) -> set[str]:
     """The fields of a specification whose options are on the command line."""
-    from odtc.workflow.specification import SHORT_CONSTRAINTS
-
     given = {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
     return given | ({"constraints"} if given & set(SHORT_CONSTRAINTS) else set())
 

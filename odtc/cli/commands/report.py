@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base.text import one_line
 from odtc.cli import console
 from odtc.cli.options import (
     LAYOUT_PART,
@@ -90,7 +91,6 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Explain a prediction by the path of the row through the tree."""
-    from odtc.base.text import one_line
     from odtc.data.reading import read_rows
     from odtc.data.task import TASKS
     from odtc.trees.explanation import explain_rows

@@ -84,8 +84,7 @@ def solve(
         _plan(script, how, model_file, start, target)
         return
     solver = solving.choose_solver(how)
-    for note in solver.notes:
-        console.say(note)
+    console.say(*solver.notes)
     require_writable(target, model_file, start, f"{stem_of(model_file)}{SUFFIX}")
     opened = files_of_models.open_model(model_file, start, portfolio_members.solver_names(how.named_solver))
     solution, written = _solve_and_write(opened, how, solver, model_file, target)
@@ -138,8 +137,7 @@ def _relax(how: SolvingSpec, model_file: Path, as_json: bool) -> None:
     from odtc.workflow import files_of_models, solving
 
     solver = solving.choose_solver(how)
-    for note in solver.notes:
-        console.say(note)
+    console.say(*solver.notes)
     opened = files_of_models.open_model(model_file, Path("none"), portfolio_members.solver_names(how.named_solver))
     with console.ConsoleReporter(how.time_limit).solving(solver) as hearing:
         found = solving.solve_model(opened.model.relaxed(), how, hearing=hearing)
@@ -178,8 +176,7 @@ def _plan(kind, spec, model_file, start, target) -> None:
         planned, notes = job_script.plan_beside(
             module, opened.model, opened.start, model_file, target, options, program, bool(kind)
         )
-        for note in notes:
-            console.say(note)
+        console.say(*notes)
         if kind:
             path = Path(f"{opened.stem}.{kind}")
             write_text(path, job_script.write_script(kind, module, planned, model_file, options, opened.model))

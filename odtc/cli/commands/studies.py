@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from odtc.base import interrupts
-from odtc.base.text import count_of, percent_text
+from odtc.base.cluster import LOCAL
+from odtc.base.text import count_of, one_line, percent_text, table_text
 from odtc.cli import console
 from odtc.cli.options import (
     READING,
@@ -195,8 +196,7 @@ def _read(data: Path, reading: ReadingSpec):
 
     with console.live("reading"):
         dataset = read_as(data, reading)
-    for note in read_notes(dataset):
-        console.say(note)
+    console.say(*read_notes(dataset))
     return dataset
 
 
@@ -363,8 +363,6 @@ def _shown(value: float, task=None, terms: Mapping = MappingProxyType({})) -> st
 
 def print_results(results: list[dict], chosen: int | None, score: str, study) -> None:
     """Print a table of settings, as in `Result.to_json`, with the chosen one."""
-    from odtc.base.text import aligned, one_line
-
     task, terms = terms_of(study)
     named = score.replace("_", " ") if task.CLASSES else task.headline(terms)[0]
     lines = [["", "setting", named, "sd", "leaves", "proved", "seconds"]]
@@ -373,7 +371,7 @@ def print_results(results: list[dict], chosen: int | None, score: str, study) ->
         lines.append(
             [
                 "*" if place == chosen else "",
-                one_line(result["name"]),
+                result["name"],
                 _shown(result["score"], task, terms) if known else "no tree",
                 _shown(result["deviation"], task, terms).lstrip("-").removesuffix(" %") if known else "",
                 f"{result['n_leaves']:.1f}" if known else "",
@@ -381,7 +379,7 @@ def print_results(results: list[dict], chosen: int | None, score: str, study) ->
                 f"{result['seconds']:.1f}",
             ]
         )
-    print(aligned("\n".join("\t".join(line) for line in lines), "llrrrrr"))
+    print(table_text(lines, "llrrrrr"))
     for result in results:
         why = (
             next((fold["error"] for fold in result["folds"] if fold["error"]), None)
@@ -505,7 +503,6 @@ def _kept_sweep(folder: Path, new):
 def _run_all(described, jobs: int, cluster: str | None, score: str, rule: str, as_json: bool, folder: Path) -> tuple:
     """Run all fits, and write the table and the best trees; return (the facts of the sweep, for each data file the
     results of nested cross-validation)."""
-    from odtc.base.cluster import LOCAL
     from odtc.evaluation.studies.cluster import pool_of
     from odtc.evaluation.studies.engine import Store, run_tasks
     from odtc.evaluation.studies.sweep import conclude

@@ -23,7 +23,7 @@ from odtc.cli.options import (
     value_option,
 )
 from odtc.data.reading_spec import ON_MISSING
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, OdtcError
 
 Written = Annotated[Path | None, value_option("-o", "FILE", "Output file (default, or -: stdout).")]
 
@@ -125,7 +125,6 @@ def export(
 def _export_remarks(path: Path, tree, to: str, templates) -> list[str]:
     """Return remarks for a user of an export, by the training rows, if the record next to the tree names their file."""
     from odtc.data.reading import read_rows
-    from odtc.errors import OdtcError
     from odtc.trees.exporting import EXPORTERS, remarks
     from odtc.workflow.provenance.settings import data_of_tree
 
