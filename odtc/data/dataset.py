@@ -247,6 +247,10 @@ class Dataset:
         kept = {name: getattr(self, name)[rows] for name in ("X", "y", "weight", "auxiliary_X", "sums", "copies")}
         return replace(self, **(kept | fields))
 
+    def where(self, held: np.ndarray) -> "Dataset":
+        """Return the rows where bool (rows,) is true; the data set itself if that is everywhere."""
+        return self if held.all() else self.taken(held)
+
     def with_known_labels(self) -> "Dataset | None":
         """Return the rows whose label is a class of the training rows.
 
@@ -256,7 +260,7 @@ class Dataset:
             None if all labels are unknown or missing.
         """
         known = self.y >= 0
-        return self if known.all() else self.taken(known) if known.any() else None
+        return self.where(known) if known.any() else None
 
 
 @value_class

@@ -56,6 +56,7 @@ from odtc.data.reading_spec import (
     date_columns,
     dates_of_columns,
     missing_texts,
+    no_column,
 )
 from odtc.data.table.coded_columns import table_of_columns
 from odtc.data.table.column_coding import Column, WordsNeeded, code_columns, named_columns
@@ -346,9 +347,7 @@ def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
     for role, named in (("ignore", how.ignore), (DATES, date_columns(how.dates))):
         for name in named:
             if name not in names:
-                raise ChoiceError(
-                    f"expected {option(role)} to name a column of {place}, got {name!r}{_meant(name, names)}"
-                )
+                raise no_column(role, name, names, place, _meant(name, names))
     return [name for name in names if name.partition(AGAIN)[0] not in how.ignore]
 
 
@@ -829,12 +828,11 @@ def _check_policy(missing: str) -> None:
 
 
 def _meant(name, names: Sequence[str]) -> str:
-    """Return the end of a message on a name that is none of these: the columns of a text that lists them, or the
-    closest name."""
+    """Return the end of a message on a text that lists several of these names; "" for any other text."""
     parts = [part.strip() for part in str(name).split(",")]
     if len(parts) > 1 and set(parts) <= set(names):
         return f" as one name; in Python they are a list, {parts}"
-    return did_you_mean(str(name), names) or f"; it has {some(names)}"
+    return ""
 
 
 def _check_columns(names, place: str, targets, how: ReadingSpec) -> None:
@@ -848,9 +846,7 @@ def _check_columns(names, place: str, targets, how: ReadingSpec) -> None:
     ):
         for name in named:
             if name not in names:
-                raise ChoiceError(
-                    f"expected {option(role)} to name a column of {place}, got {name!r}{_meant(name, names)}"
-                )
+                raise no_column(role, name, names, place, _meant(name, names))
             if name in targets:
                 raise ChoiceError(
                     f"expected another column for {option(role)}, got {name!r}, which is the target of {place}"

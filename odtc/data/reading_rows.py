@@ -12,8 +12,8 @@ from odtc.base.wording import option
 from odtc.data.cells import column_types
 from odtc.data.cells.missing_marks import without_marks
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, layout_of
-from odtc.data.reading_spec import ReadingSpec, missing_texts
-from odtc.errors import ChoiceError, DataError
+from odtc.data.reading_spec import ReadingSpec, missing_texts, no_column
+from odtc.errors import DataError
 
 
 @value_class
@@ -177,6 +177,5 @@ def one_target(columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[st
     others = [name for name in columns if name != how.weights and name not in how.auxiliary]
     target = how.target if how.target is not None else others[-1] if others else how.weights
     if target not in columns:
-        hint = did_you_mean(str(target), columns) or f"; it has {some(columns)}"
-        raise ChoiceError(f"expected {option('target')} to name a column of {place}, got {target!r}{hint}")
+        raise no_column("target", target, columns, place)
     return (str(target),)

@@ -19,8 +19,9 @@ from odtc.base.spec_fields import (
     fields_by_name,
     spec_field,
 )
-from odtc.base.text import did_you_mean
+from odtc.base.text import did_you_mean, some
 from odtc.base.value_class import value_class
+from odtc.base.wording import option
 from odtc.errors import ChoiceError
 
 NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"  # kinds of columns
@@ -319,6 +320,13 @@ class ReadingSpec:
     def keywords(self) -> dict:
         """The keywords of `odtc.read`."""
         return asdict(self)
+
+
+def no_column(role: str, name: object, names: Sequence[str], place: str, hint: str = "") -> ChoiceError:
+    """Return the error for the text of an option that names none of the columns `names` of a file; `hint` replaces the
+    nearest one."""
+    near = hint or did_you_mean(str(name), names) or f"; it has {some(names)}"
+    return ChoiceError(f"expected {option(role)} to name a column of {place}, got {name!r}{near}")
 
 
 def date_columns(dates: str | None) -> dict[str, str | None]:

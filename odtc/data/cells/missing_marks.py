@@ -8,10 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
-from odtc.base.registry import did_you_mean
-from odtc.base.text import some
 from odtc.base.wording import option
 from odtc.data.cells.column_types import are_padded, finite_numbers
+from odtc.data.reading_spec import no_column
 from odtc.errors import ChoiceError
 
 Marks = Mapping[str, Sequence[str]]  # by column
@@ -42,10 +41,7 @@ def marks_of_texts(texts: Sequence[str], names: Sequence[str], place: str) -> di
         column, mark = column_and_mark(text, names)
         if column is None and "=" in text:
             name = text.partition("=")[0]
-            hint = did_you_mean(name, names) or f"; it has {some(names)}"
-            raise ChoiceError(
-                f"expected {option('missing_mark')} to name a column of {place} before =, got {name!r}{hint}"
-            )
+            raise no_column("missing_mark", name, names, f"{place} before =")
         if not mark.strip():
             raise ChoiceError(
                 f"expected {option('missing_mark')} to hold a text that means a missing cell, as -999 or unknown, got "

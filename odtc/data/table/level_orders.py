@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from odtc.base.registry import did_you_mean
 from odtc.base.text import some
 from odtc.base.wording import option
+from odtc.data.reading_spec import no_column
 from odtc.errors import ChoiceError, DataError
 
 
@@ -56,8 +57,7 @@ def orders_of_texts(texts: Sequence[str], names: Sequence[str], place: str) -> d
         column = next((text[:cut] for cut in cuts if text[:cut] in names), None)
         if column is None:
             column = text.partition("=")[0]
-            hint = did_you_mean(column, names) or f"; it has {some(names)}"
-            raise ChoiceError(f"expected {option('ordered')} to name a column of {place}, got {column!r}{hint}")
+            raise no_column("ordered", column, names, place)
         if column in found:
             raise ChoiceError(f"expected one {option('ordered')} for each column, got two for {column!r}")
         found[column] = None if column == text else _levels(text[len(column) + 1 :], text)

@@ -74,7 +74,7 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
 def as_classes(rows: Dataset, y: np.ndarray) -> Dataset:
     """Return the rows of weight with their numbers, float64 (rows,), as classes."""
     held = rows.weight > 0
-    kept = rows if held.all() else rows.taken(held)
+    kept = rows.where(held)
     y = y[held] + 0.0
     values, code = np.unique(y, return_inverse=True)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -70,9 +70,7 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
         raise DataError(f"expected numbers that differ in {place}, got {y[0]:.10g} in {all_rows(len(y))}")
     if one == 0 and np.ptp(y[weight > 0]) > 0:
         raise DataError(f"expected numbers whose squares are not zero as doubles in {place}; scale them up")
-    held = weight > 0
-    full = replace(rows, classes=(LABEL,), sums=sums)
-    return full if held.all() else full.taken(held)
+    return replace(rows, classes=(LABEL,), sums=sums).where(weight > 0)
 
 
 def sums_of(y: np.ndarray, weight: np.ndarray) -> np.ndarray:

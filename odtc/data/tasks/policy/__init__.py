@@ -27,7 +27,7 @@ from odtc.base.whole_numbers import MAX_DIGITS, narrowed, nearest_floats, produc
 from odtc.base.wording import option
 from odtc.data.cost_matrix import expect_addable
 from odtc.data.dataset import Dataset
-from odtc.data.reading_spec import GOALS, SCORES
+from odtc.data.reading_spec import GOALS, SCORES, no_column
 from odtc.data.tasks.policy.causal_scores import estimated
 from odtc.errors import ChoiceError, DataError
 
@@ -79,8 +79,7 @@ def target_columns(columns, how, place: str) -> tuple[str, ...]:
     for role, names in wanted.items():
         for name in names:
             if name not in columns:
-                hint = did_you_mean(str(name), columns) or f"; it has {some(columns)}"
-                raise ChoiceError(f"expected {option(role)} to name a column of {place}, got {name!r}{hint}")
+                raise no_column(role, name, columns, place)
     found = tuple(name for names in wanted.values() for name in names)
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)

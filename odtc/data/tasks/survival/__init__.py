@@ -22,10 +22,10 @@ import numpy as np
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.exact_costs import Undecided
 from odtc.algorithms.moments.exact_likelihood import ExactLikelihood
-from odtc.base.registry import did_you_mean
 from odtc.base.text import some
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
+from odtc.data.reading_spec import no_column
 from odtc.data.tasks.survival.curves import concordance, hazard_at, integrated_brier, kaplan_meier, nelson_aalen
 from odtc.errors import ChoiceError, DataError
 
@@ -59,8 +59,7 @@ def target_columns(columns, how, place: str) -> tuple[str, ...]:
                 f"{option(role)}"
             )
         if name not in columns:
-            hint = did_you_mean(str(name), columns) or f"; it has {some(columns)}"
-            raise ChoiceError(f"expected {option(role)} to name a column of {place}, got {name!r}{hint}")
+            raise no_column(role, name, columns, place)
     if wanted["time"] == wanted["event"]:
         raise ChoiceError(
             f"expected different columns for {option('time')} and {option('event')}, got {how.time!r} twice"
@@ -152,9 +151,7 @@ def timed(rows: Dataset, time: np.ndarray, event: np.ndarray, place: str) -> Dat
         Where they come from, for messages.
     """
     weight, sums = rows.weight, sums_of(time, event, rows.weight, place)
-    held = weight > 0
-    full = replace(rows, classes=(LABEL,), sums=sums)
-    return full if held.all() else full.taken(held)
+    return replace(rows, classes=(LABEL,), sums=sums).where(weight > 0)
 
 
 def sums_of(time: np.ndarray, event: np.ndarray, weight: np.ndarray, place: str) -> np.ndarray:
