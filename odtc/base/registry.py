@@ -37,7 +37,7 @@ from types import ModuleType
 from typing import Any
 
 from odtc.base.plug_ins import PlugInFile, loading, named_files
-from odtc.base.text import did_you_mean as did_you_mean
+from odtc.base.text import did_you_mean
 from odtc.base.value_class import value_class
 from odtc.errors import ChoiceError, SetAsideWarning
 

@@ -2,7 +2,8 @@
 
 import difflib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
 
 WARNING = "WARNING: "  # how a message begins that a reader or a caller must not miss
 
@@ -85,6 +86,11 @@ def some(names: Sequence[str]) -> str:
     """Ten of these names at most, quoted."""
     listed = [repr(name) for name in names[:10]]
     return ", ".join(listed + ["..."] if len(names) > 10 else listed)
+
+
+def first_few(texts: Collection[str], most: int) -> str:
+    """Return the first `most` of these texts, and ", …" if there are more."""
+    return ", ".join([*islice(texts, most), *(["…"] if len(texts) > most else [])])
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

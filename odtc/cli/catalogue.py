@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from odtc.base.registry import did_you_mean
+from odtc.base.text import did_you_mean
 from odtc.data.cells.data_files import READERS
 from odtc.data.encoding import ENCODINGS
 from odtc.data.task import TASKS

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from odtc.base.atomic_write import write_text
-from odtc.base.registry import did_you_mean
 from odtc.base.templates import render, template_folders
+from odtc.base.text import did_you_mean
 from odtc.cli.catalogue import REGISTRIES
 from odtc.errors import ChoiceError, OutputError
 from odtc.trees.exporting import EXPORTERS

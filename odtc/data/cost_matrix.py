@@ -18,9 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import plain, quoted
-from odtc.base.text import show_number
+from odtc.base.text import did_you_mean, show_number
 from odtc.base.wording import option
 from odtc.data.cells.text_pieces import read_text
 from odtc.errors import ChoiceError, DataError, OdtcError

@@ -14,7 +14,7 @@ import numpy as np
 
 from odtc.algorithms.equal_rows import distinct_values
 from odtc.base import deadline, phases
-from odtc.base.text import show_number
+from odtc.base.text import first_few, show_number
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.cells import written_numbers
@@ -135,8 +135,8 @@ def _folded(notes: list[Note]) -> Iterator[Note]:
         if len(same) <= FEW:
             yield note
         elif note.column == same[0]:
-            names = ", ".join(map(repr, same[:5])) + (", …" if len(same) > 5 else "")
-            yield Note("", note.kind, f"{len(same)} columns {note.of_many}: {names}")
+            names = list(map(repr, same))
+            yield Note("", note.kind, f"{len(same)} columns {note.of_many}: {first_few(names, 5)}")
 
 
 def notes_on_columns(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]:
@@ -205,7 +205,7 @@ def _header(dataset: Dataset) -> Iterator[Note]:
         yield Note(
             "",
             "header",
-            f"the header looks like a row of data ({', '.join(names[:5])}{', …' if len(names) > 5 else ''}); if the "
+            f"the header looks like a row of data ({first_few(names, 5)}); if the "
             f"file has no names of columns, read it with {option('header', False)}",
         )
 
@@ -252,10 +252,9 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
 def _counts(dataset: Dataset) -> Iterator[Note]:
     """Return a remark on a column, or the target, that contains how many rows each row represents, as in tables of
     counts."""
-    for feature, column in _columns(dataset):
-        known = column[~np.isnan(column)]
+    for feature, known in _known_numbers(dataset):
         are_counts = len(known) and (known >= 0).all() and (known == np.round(known)).all() and (known > 1).any()
-        if feature.kind == NUMERIC and feature.name.lower() in OF_COUNTS and are_counts:
+        if feature.name.lower() in OF_COUNTS and are_counts:
             yield Note(
                 feature.name,
                 "counts",
@@ -361,7 +360,7 @@ def _of_numbers(
         )
     elif (words := words_among_numbers(levels, feature.decimal)) and order_of_words(others) is None:
         rows = int(np.isin(column, np.flatnonzero(np.isin(levels, words))).sum())
-        listed = ", ".join(map(repr, words[:3])) + (", …" if len(words) > 3 else "")
+        listed = first_few(list(map(repr, words)), 3)
         text = (
             f"column {name!r} would be numeric except for {rows:,} of {dataset.n_rows:,} cells ({listed}), "
             f"so each number is a separate category; write numbers there, or {_marked(words, name)} takes "
@@ -442,7 +441,7 @@ def _of_marks_among(words: list[str]) -> tuple[str, str]:
     few = others[sign]
     if not 0 < len(few) <= (1 - SHARE) * len(words):
         return ("write plain numbers",) * 2
-    listed = ", ".join(map(repr, few[:3])) + (", …" if len(few) > 3 else "")
+    listed = first_few(list(map(repr, few)), 3)
     means = "means a missing cell" if len(few) == 1 else "mean missing cells"
     told = f"read the file with {option('decimal', sign)}, and with {_marked(few)} if {listed} {means}"
     return (
@@ -462,9 +461,8 @@ def _thousands(dataset: Dataset) -> Iterator[Note]:
         and written_numbers.signs_of(feature.levels) == (",",)
         for feature in dataset.features
     )
-    for feature, column in _columns(dataset) if commas else ():
-        known = column[~np.isnan(column)]
-        if feature.kind != NUMERIC or (known == np.round(known)).all() or (np.abs(known) >= 1000).any():
+    for feature, known in _known_numbers(dataset) if commas else ():
+        if (known == np.round(known)).all() or (np.abs(known) >= 1000).any():
             continue
         parted = known[known != np.round(known)]
         thousands = np.round(parted * 1000)
@@ -498,10 +496,7 @@ def _of_dates(name: str, dates: list[str], shown: str) -> str:
 def _numbers_for_missing(dataset: Dataset) -> Iterator[Note]:
     """Return remarks on columns of numbers in which -999, 9999 or the like is far from all others, as a mark of a
     missing cell."""
-    for feature, column in _columns(dataset):
-        if feature.kind != NUMERIC:
-            continue
-        known = column[~np.isnan(column)]
+    for feature, known in _known_numbers(dataset):
         for mark in (known.min(), known.max()) if len(known) else ():
             digits = str(int(abs(mark))) if abs(mark) < MOST_MARKED and mark == int(mark) else ""
             if set(digits) != {"9"}:
@@ -538,7 +533,7 @@ def _equal_columns(dataset: Dataset) -> Iterator[Note]:
         name, other = equal[0]
         yield Note(name, "equal", f"column {name!r} is equal to {other!r} in every row, so that it adds no split")
     elif equal:
-        pairs = ", ".join(f"{name!r} to {other!r}" for name, other in equal[:3]) + (", …" if len(equal) > 3 else "")
+        pairs = first_few([f"{name!r} to {other!r}" for name, other in equal], 3)
         yield Note("", "equal", f"{len(equal)} columns are equal to one before them and add no split: {pairs}")
 
 
@@ -637,7 +632,7 @@ def _constants(dataset: Dataset) -> Iterator[Note]:
         name, value = constant[0]
         yield Note(name, "constant", f"column {name!r} is {value} in every row, so no split uses it")
     elif constant:
-        names = ", ".join(repr(name) for name, _ in constant[:5]) + (", …" if len(constant) > 5 else "")
+        names = first_few([repr(name) for name, _ in constant], 5)
         yield Note(
             "", "constant", f"{len(constant)} columns hold one value in every row, so no split uses them: {names}"
         )
@@ -783,6 +778,13 @@ def _columns(dataset: Dataset) -> Iterator[tuple[Feature, np.ndarray]]:
     for at, feature in enumerate(dataset.features):
         deadline.check()
         yield feature, dataset.X[:, at]
+
+
+def _known_numbers(dataset: Dataset) -> Iterator[tuple[Feature, np.ndarray]]:
+    """Yield the columns of numbers without their missing cells."""
+    for feature, column in _columns(dataset):
+        if feature.kind == NUMERIC:
+            yield feature, column[~np.isnan(column)]
 
 
 REMARKS = (

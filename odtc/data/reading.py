@@ -18,10 +18,9 @@ import numpy as np
 import polars as pl
 
 from odtc.base import phases
-from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import takes_fields
 from odtc.base.system import open_file
-from odtc.base.text import count_of, some
+from odtc.base.text import count_of, did_you_mean, first_few, some
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.cells import column_types
@@ -186,7 +185,7 @@ def notes_on_lines(path: Path, layout: Mapping[str, Any]) -> tuple[int, list[tup
         found.append(("", BAD_LINE, f"{skipped_text(len(bad))} ({which}), because of {option('on_bad_line', 'skip')}"))
     if numbers := reader.nameless(path, **options):
         many = "s" if len(numbers) > 1 else ""
-        told = ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
+        told = first_few(list(map(str, numbers)), 5)
         have, are = ("have", "are") if many else ("has", "is")
         found.append(("", "empty", f"column{many} {told} {have} no name and no cells, and {are} left out"))
     return len(bad), found

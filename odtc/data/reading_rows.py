@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from odtc.base.registry import did_you_mean
-from odtc.base.text import some
+from odtc.base.text import did_you_mean, first_few, some
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.cells import column_types
@@ -126,8 +125,7 @@ def no_known_label(target: str, classes: Sequence[str], place: str, n_rows: int,
     """Return the error for a file without a label that the tree knows; `first` is the first label in it."""
     got = "only missing cells" if first is None else f"none of them in {n_rows} rows, the first {first!r}"
     return DataError(
-        f"expected labels of the tree ({', '.join(classes[:10])}{', …' if len(classes) > 10 else ''}) in "
-        f"column {target!r} of {place}, got {got}"
+        f"expected labels of the tree ({first_few(classes, 10)}) in column {target!r} of {place}, got {got}"
     )
 
 

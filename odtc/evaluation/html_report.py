@@ -14,7 +14,7 @@ import numpy as np
 import odtc
 from odtc.base import phases
 from odtc.base.templates import render, template_folders
-from odtc.base.text import of, percent
+from odtc.base.text import first_few, of, percent
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.cost_matrix import cost_text
@@ -421,7 +421,7 @@ def _features(run: Run) -> list[tuple[str, str, str, int]]:
         (
             shown.name if shown.name == feature.name else f"{shown.name} ({feature.name})",
             feature.kind,
-            ", ".join(shown.levels[:12]) + (", …" if len(feature.levels) > 12 else ""),
+            first_few(shown.levels, 12),
             count if encoded else -1,
         )
         for feature, shown, count in zip(run.tree.features, run.tree.shown.features, counted)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from odtc.base.registry import did_you_mean
+from odtc.base.text import did_you_mean, first_few
 from odtc.base.wording import command
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.splits import Subset
@@ -168,7 +168,7 @@ def regions(tree: Tree, rows: Dataset, across: str, up: str, ax, values: np.ndar
     ax.set(
         xlabel=across,
         ylabel=up,
-        title=f"{', '.join(others[:3])}{', …' if len(others) > 3 else ''} as in a typical row" if others else "",
+        title=f"{first_few(others, 3)} as in a typical row" if others else "",
     )
 
 

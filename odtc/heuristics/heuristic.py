@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from odtc.base.registry import Contract, Registry, did_you_mean
+from odtc.base.registry import Contract, Registry
+from odtc.base.text import did_you_mean
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError

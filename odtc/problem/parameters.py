@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from odtc.base.json_schema import show_value
-from odtc.base.registry import did_you_mean
+from odtc.base.text import did_you_mean
 from odtc.base.wording import option
 from odtc.errors import ChoiceError
 from odtc.problem.formulation import FORMULATIONS

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.atomic_write import stem_of
-from odtc.base.registry import Member, did_you_mean
+from odtc.base.registry import Member
 from odtc.base.templates import render
+from odtc.base.text import did_you_mean
 from odtc.errors import ChoiceError, SolverError
 from odtc.fileformats.model_files import identity_words
 from odtc.model.milp import Model

@@ -9,8 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from odtc.base.registry import Member, did_you_mean
+from odtc.base.registry import Member
 from odtc.base.templates import render_line
+from odtc.base.text import did_you_mean
 from odtc.errors import SolverError
 from odtc.fileformats.model_files import FORMATS
 from odtc.fileformats.solution_files import POINTS

@@ -4,7 +4,8 @@ import importlib
 from pathlib import Path
 
 from odtc.base.plug_ins import name_files
-from odtc.base.registry import Registry, did_you_mean
+from odtc.base.registry import Registry
+from odtc.base.text import did_you_mean
 from odtc.data.cells.data_files import READERS
 from odtc.data.encoding import ENCODINGS
 from odtc.data.task import TASKS

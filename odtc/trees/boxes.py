@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from odtc.base.registry import did_you_mean
+from odtc.base.text import did_you_mean, first_few
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.binary_splits.column_splits import box_ends
@@ -70,9 +70,8 @@ class Boxes:
                 everywhere = amount
                 continue
             if name not in places:
-                known = ", ".join(list(places)[:6]) + (", …" if len(places) > 6 else "")
                 got = part.strip() if not colon else name
-                hint = did_you_mean(got, list(places)) or f"; it has {known}"
+                hint = did_you_mean(got, list(places)) or f"; it has {first_few(places, 6)}"
                 more = f", as in {got}:1" if got in places else hint
                 raise ChoiceError(f"robust: expected COLUMN:RADIUS with a column of the data, got {got!r}{more}")
             if name in named:

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from odtc.base.registry import Contract, Member, Registry, did_you_mean
+from odtc.base.registry import Contract, Member, Registry
+from odtc.base.text import did_you_mean
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.rendering import exporters as templates_by_name

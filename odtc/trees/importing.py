@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.registry import did_you_mean
-from odtc.base.text import show_number
+from odtc.base.text import did_you_mean, show_number
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import BOOLEAN, NUMERIC, Dataset

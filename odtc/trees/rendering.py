@@ -38,10 +38,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from odtc.base.registry import did_you_mean
 from odtc.base.templates import render, template_folders
 from odtc.base.templates.filters import Share
-from odtc.base.text import one_line, some
+from odtc.base.text import did_you_mean, one_line, some
 from odtc.data.dataset import NUMERIC, decimal_of, layout_of
 from odtc.data.reading_spec import missing_texts
 from odtc.data.task import TASKS

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from odtc.base.text import first_few
 from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.verification.threshold_columns import ColumnRanks, distinct_numbers, row_tokens
@@ -145,10 +146,8 @@ def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:
             "several that divide the rows in the same way, one is enough"
         )
     missing = sum(absent for absent, _ in lacking.values())
-    most = sorted(lacking.items(), key=lambda item: -item[1][0])[:3]
-    named = ", ".join(f"{name}: {absent:,} of {each:,}" for name, (absent, each) in most) + (
-        ", …" if len(lacking) > 3 else ""
-    )
+    most = sorted(lacking.items(), key=lambda item: -item[1][0])
+    named = first_few([f"{name}: {absent:,} of {each:,}" for name, (absent, each) in most], 3)
     was, them = ("was", "it") if missing == 1 else ("were", "them")
     return (
         f"{missing:,} of the {total:,} possible splits {was} not considered ({named}); a tree that uses {them} might "

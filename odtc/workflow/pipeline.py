@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odtc.base import deadline
-from odtc.base.registry import did_you_mean
-from odtc.base.text import as_remark
+from odtc.base.text import as_remark, did_you_mean
 from odtc.base.threads import in_one_thread
 from odtc.data.dataset import Dataset
 from odtc.data.frames import table_of, table_of_arrays

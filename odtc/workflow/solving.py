@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import fields_by_name
+from odtc.base.text import did_you_mean
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.errors import ChoiceError

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odtc.base import cluster as clusters
-from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import PAIRS, REPEATED, command_words, fields_by_name, plain, spec_field
+from odtc.base.text import did_you_mean
 from odtc.base.value_class import frozen_class, value_class
 from odtc.base.wording import option
 from odtc.data.reading_spec import ReadingSpec

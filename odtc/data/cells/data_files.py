@@ -20,8 +20,8 @@ import polars as pl
 
 from odtc.base import deadline
 from odtc.base.memory import available
-from odtc.base.registry import Contract, Registry, did_you_mean
-from odtc.base.text import count_of
+from odtc.base.registry import Contract, Registry
+from odtc.base.text import count_of, did_you_mean
 from odtc.base.wording import option
 from odtc.data.cells.text_pieces import UTF_16, encoding_of, first_in_utf8, head_of, is_packed, likely_encoding
 from odtc.data.reading_spec import OF_ALL_FORMATS, ReadingSpec

@@ -9,8 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from odtc.base.registry import did_you_mean
-from odtc.base.text import some
+from odtc.base.text import did_you_mean, some
 from odtc.base.wording import option
 from odtc.data.reading_spec import no_column
 from odtc.errors import ChoiceError, DataError

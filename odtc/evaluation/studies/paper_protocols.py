@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from odtc.base.registry import did_you_mean
+from odtc.base.text import did_you_mean
 from odtc.base.value_class import value_class
 from odtc.errors import ChoiceError, DataError
 

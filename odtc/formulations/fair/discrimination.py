@@ -13,8 +13,7 @@ from math import gcd
 
 import numpy as np
 
-from odtc.base.registry import did_you_mean
-from odtc.base.text import count_of
+from odtc.base.text import count_of, did_you_mean
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import common_unit
 from odtc.data.encoding import Encoded

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from odtc.base.registry import Contract, Member, Registry
+from odtc.base.spec_fields import quoted
 from odtc.base.text import show_number
 from odtc.base.value_class import frozen_class, value_class
 from odtc.errors import ChoiceError
@@ -75,11 +76,7 @@ class Constraint:
         return CONSTRAINTS.get(self.name)
 
     def __str__(self) -> str:
-        quoted = [
-            '"' + arg.replace('"', '""') + '"' if set(arg) & set(',"') or arg != arg.strip() else arg
-            for arg in self.args
-        ]
-        args = ",".join(quoted)
+        args = ",".join(map(quoted, self.args))
         return f"{self.name}{f'[{args}]' if args else ''}" + (f" {self.op} {show_exact(self.bound)}" if self.op else "")
 
     def holds(self, value: Fraction | float) -> bool:

@@ -11,7 +11,7 @@ If a constraint is about columns, the encoding keeps splits on two columns that 
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import Below
-from odtc.base.registry import did_you_mean
+from odtc.base.text import did_you_mean
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.data.threshold_scales import Scales

@@ -12,7 +12,7 @@ from math import gcd
 
 import numpy as np
 
-from odtc.base.registry import did_you_mean
+from odtc.base.text import did_you_mean
 from odtc.base.whole_numbers import next_fraction, product
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError

@@ -12,8 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from odtc.base.json_schema import FLAG, NOT_WHOLE, REAL, TEXT, explain_error, read_object, schema_of, validate
-from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import command_words, fields_by_name, plain
+from odtc.base.text import did_you_mean
 from odtc.base.wording import flag
 from odtc.data.cost_matrix import cost_text
 from odtc.data.reading import fingerprint

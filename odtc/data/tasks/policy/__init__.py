@@ -21,8 +21,7 @@ from itertools import count
 
 import numpy as np
 
-from odtc.base.registry import did_you_mean
-from odtc.base.text import show_figure, some
+from odtc.base.text import did_you_mean, show_figure, some
 from odtc.base.whole_numbers import MAX_DIGITS, narrowed, nearest_floats, product, whole_numbers
 from odtc.base.wording import option
 from odtc.data.cost_matrix import expect_addable
