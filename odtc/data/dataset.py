@@ -248,7 +248,17 @@ class Dataset:
         return replace(self, **(kept | fields))
 
     def where(self, held: np.ndarray) -> "Dataset":
-        """Return the rows where bool (rows,) is true; the data set itself if that is everywhere."""
+        """Return the rows for which a condition holds.
+
+        Parameters
+        ----------
+        held : bool (rows,)
+
+        Returns
+        -------
+        Dataset
+            The data set itself if it holds for all rows.
+        """
         return self if held.all() else self.taken(held)
 
     def with_known_labels(self) -> "Dataset | None":
