@@ -211,8 +211,8 @@ LATER = {
     "a frontier is written": ("odtc.workflow.constrained.exact_frontier:write_frontier", VARY, ".frontier.json"),
     "a page is drawn": ("odtc.evaluation.html_report:render", ("report", "m"), None),
     "a page is written": ("odtc.base.atomic_write:write_text", ("report", "m"), None),
-    "a search again for a page": ("odtc.workflow.provenance.searched_again:search_again", ("report", "m"), None),
-    "a search again": ("odtc.workflow.provenance.searched_again:search_again", ("verify", "m"), None),
+    "a search again for a page": ("odtc.workflow.provenance.without_model:search_again", ("report", "m"), None),
+    "a search again": ("odtc.workflow.provenance.without_model:search_again", ("verify", "m"), None),
     "amid a search again": (
         "odtc.formulations.dpflow.threshold_search:ThresholdSearch._phases",
         ("verify", "m", "--time-limit", 30),

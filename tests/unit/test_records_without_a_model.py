@@ -16,7 +16,7 @@ from odtc.trees.heap_tree import settle
 from odtc.trees.tree import Leaf
 from odtc.workflow.artifacts import write_tree
 from odtc.workflow.manifest import describe_data
-from odtc.workflow.provenance import searched_again, without_model
+from odtc.workflow.provenance import without_model
 from odtc.workflow.provenance.model_file import _confirmed
 from odtc.workflow.provenance.searched_again import SearchedAgain
 from odtc.workflow.provenance.settings import data_of_tree, reading_of_tree
@@ -103,7 +103,7 @@ def test_a_figure_that_is_false_fails_its_check(run):
 
 def test_a_bound_above_the_tree_of_the_record_fails_though_no_other_tree_is_in_hand(run, monkeypatch):
     monkeypatch.setattr(without_model, "_known_trees", lambda *_: [])
-    monkeypatch.setattr(searched_again, "search_again", lambda problem, *_: SearchedAgain(problem, 0.0))
+    monkeypatch.setattr(without_model, "search_again", lambda problem, *_: SearchedAgain(problem, 0.0))
     assert "bound" not in failed(opened(run)) and "bound" in failed(opened(run, bound=run[2]["objective"] + 1))
 
 
