@@ -124,6 +124,9 @@ Rule = Annotated[
     ),
 ]
 ClusterAddress = Annotated[str | None, value_option("--cluster", clusters.METAVAR, clusters.HELP.format("--jobs"))]
+NoSimplify = Annotated[
+    bool, typer.Option("--no-simplify", help="Keep branch nodes that separate no rows, as the solver returned them.")
+]
 Jobs = Annotated[int, value_option("--jobs", "N", "Number of fits in parallel; -1 for all cores.")]
 ArrayScript = Annotated[
     str | None,

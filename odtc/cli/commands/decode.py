@@ -14,6 +14,7 @@ from odtc.cli.options import (
     Json,
     ManifestFile,
     MovedData,
+    NoSimplify,
     RawOf,
     time_limit_option,
     tree_path,
@@ -36,10 +37,7 @@ def decode(
             "-o", "TREE.json", "Output file, or a stem for STEM.tree.json (default: the stem of the solution)."
         ),
     ] = None,
-    no_simplify: Annotated[
-        bool,
-        typer.Option("--no-simplify", help="Keep branch nodes that separate no rows, as the solver returned them."),
-    ] = False,
+    no_simplify: NoSimplify = False,
     as_json: Json = False,
 ) -> None:
     """Turn a solution file into a checked tree."""

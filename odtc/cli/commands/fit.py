@@ -16,6 +16,7 @@ from odtc.cli.options import (
     ExplainPlan,
     Gzip,
     Json,
+    NoSimplify,
     Stem,
     TestFile,
     completing,
@@ -55,9 +56,6 @@ WithCertificate = Annotated[
     typer.Option(
         "--certificate", help="Write the proof to STEM.certificate.json, which `odtc verify --certificate` checks."
     ),
-]
-NoSimplify = Annotated[
-    bool, typer.Option("--no-simplify", help="Keep branch nodes that separate no rows, as the solver returned them.")
 ]
 
 

@@ -77,6 +77,14 @@ class Assured:
         }
 
 
+def no_rows() -> ChoiceError:
+    """Return the error for a confidence without rows that had no part in the choice of the tree."""
+    return ChoiceError(
+        "a confidence needs rows that had no part in the choice of the tree: set some aside "
+        f"({option('hold_out', 0.3)}), or name their file with {option('test')}"
+    )
+
+
 def assurances(
     problem: Problem,
     tree: Tree,
@@ -105,10 +113,7 @@ def assurances(
     """
     expect_share(confidence)
     if labelled is None:
-        raise ChoiceError(
-            "a confidence needs rows that had no part in the choice of the tree: set some aside "
-            f"({option('hold_out', 0.3)}), or name their file with {option('test')}"
-        )
+        raise no_rows()
     given = [one for one in asked or problem.constraints if speaks_of_new_rows(one)]
     found = _sums_of_each(given, problem, tree, labelled)
     alpha = _of_each_bound(found, confidence)

@@ -30,6 +30,7 @@ from odtc.problem.problem import Problem
 from odtc.workflow.constrained.assurance import (
     expect_share,
     never_assured,
+    no_rows,
     seen_before,
     speaks_of_new_rows,
     widths,
@@ -144,10 +145,7 @@ def _expect_assurable(dataset: Dataset, test: str | Path | None) -> None:
             f"{option('confidence')}, or the weights"
         )
     if test is None and dataset.held_out is None:
-        raise ChoiceError(
-            "a confidence needs rows that had no part in the choice of the tree: set some aside "
-            f"({option('hold_out', 0.3)}), or name their file with {option('test')}"
-        )
+        raise no_rows()
 
 
 def _stricter(

@@ -61,7 +61,7 @@ def prices(problem: Problem, heap: HeapTree, objective: float, time_limit: float
     ChoiceError
         If the formulation does not search the problem by itself.
     """
-    until = None if time_limit is None else time.monotonic() + time_limit
+    began = time.monotonic()
     found = []
     for place, given in enumerate(problem.constraints):
         if not (given.module.can(OnPredictions) and 0 <= given.bound <= 1 and given.op):
@@ -80,7 +80,7 @@ def prices(problem: Problem, heap: HeapTree, objective: float, time_limit: float
             raise ChoiceError(
                 f"a price needs the compiler's own search, which does not take this: {posed.module.refusal(posed)}"
             )
-        with deadline.within(None if until is None else max(deadline.MOMENT, until - time.monotonic())):
+        with deadline.within(deadline.limit_left(began, time_limit)):
             done = posed.module.search(posed, None, lambda *told: None, objective)
         if done.interrupted:
             raise KeyboardInterrupt
