@@ -345,10 +345,57 @@ def test_a_tree_that_was_decoded_to_another_name_is_held_against_its_solution(tm
     tree = json.loads((tmp_path / "foo.json").read_text())
     _counted(tree)
     (tmp_path / "foo.json").write_text(json.dumps(tree))
-    assert "tree file" in refused(odtc("verify", "foo.json", folder=tmp_path))
+    words = refused(odtc("verify", "foo.json", folder=tmp_path))
+    assert "found none of them, and it is not the tree of 'm1.sol', 'm2.sol'" in words
     tree["target"] = "another"
     (tmp_path / "foo.json").write_text(json.dumps(tree))
     assert "found none of them" in refused(odtc("verify", "foo.json", folder=tmp_path))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "monks/monks-1.csv --encoding onehot",
+        "survival/pumps.csv --task survival --time days --event failed",
+        "policy/letters.csv --task policy --treatment letter --outcome paid --propensity chance --scores ips",
+        "iris/iris.csv --task median --ignore species",
+        "iris/iris.csv --task regression --leaf linear --ignore species --min-leaf-rows 20 --depth 1",
+    ],
+)
+def test_the_stem_of_a_certificate_has_its_tree(words, tmp_path):
+    """Whatever its splits, its curves and its goal are: the file has them, and some certificates do not."""
+    data, *options = words.split()
+    assert odtc("certify", MONKS.parent / data, *options, "-o", "m", folder=tmp_path).code == 0
+    said = odtc("verify", "m", folder=tmp_path)
+    assert said.code == 0 and "holds the tree of the certificate" in said.out, said.err
+    tree = json.loads((tmp_path / "m.tree.json").read_text())
+    leaf = tree["root"]
+    while "split" in leaf:
+        leaf = leaf["right"]
+    for key in {"counts", "rows", "sums", "curve"} & set(leaf):
+        kept = leaf[key]
+        leaf[key] = [*kept[:-1], [kept[-1][0], kept[-1][1] + 1] if key == "curve" else kept[-1] + 1]
+        (tmp_path / "m.tree.json").write_text(json.dumps(tree))
+        assert "other counts than the data" in refused(odtc("verify", "m", folder=tmp_path)), key
+        leaf[key] = kept
+    (tmp_path / "m.tree.json").write_text(json.dumps(tree | {"goal": "" if tree.get("goal") else "max"}))
+    refused(odtc("verify", "m", folder=tmp_path))
+
+
+def test_a_tree_without_a_run_is_not_checked_as_the_tree_of_another_run(tmp_path):
+    """A solution of the same rows in the folder belongs to another stem, so it is no evidence against an imported tree,
+    nor against a certified one next to which a model was built."""
+    data = MONKS / "monks-1.csv"
+    solved = (data, "--encoding", "onehot", "--depth", 1, "--solver", "highs", "--model", "flowoct")
+    assert odtc("fit", *solved, "-o", "solved", folder=tmp_path).code == 0
+    assert odtc("certify", data, "--encoding", "onehot", "--depth", 2, "-o", "proof", folder=tmp_path).code == 0
+    assert odtc("import", "proof.tree.json", "--data", data, "-o", "taken", folder=tmp_path).code == 0
+    said = refused(odtc("verify", "taken", folder=tmp_path))
+    assert "found none of them, and it is not the tree of 'solved.sol'" in said and "checks" not in said
+    assert odtc("build", *solved[:-4], "--model", "flowoct", "-o", "proof", folder=tmp_path).code == 0
+    for name in ("proof", "proof.tree.json"):
+        said = odtc("verify", name, folder=tmp_path)
+        assert said.code == 0 and "of the certificate proof.certificate.json" in said.out, said.err
 
 
 def test_a_certificate_over_more_tests_is_one_of_a_run_that_costs_as_much(tmp_path):
@@ -642,8 +689,8 @@ def test_the_solutions_of_a_folder_are_its_files_that_are_no_start(tmp_path):
 
 
 def test_of_several_solutions_the_one_of_the_tree_is_taken(tmp_path, monkeypatch):
-    """By the check of the tree file, whatever else fails; with none the last; one that cannot be read is passed over,
-    unless it is that of the stem."""
+    """By the check of the tree file, whatever else fails; one that cannot be read is passed over, unless it is that of
+    the stem. If it is the tree of none of them, these solutions say nothing about it."""
     written = {name: (tmp_path / f"{name}.sol").write_text("") for name in "abcd"}
     monkeypatch.setattr(tree_file, "read_tree", lambda path: "the tree")
     monkeypatch.setattr(tree_file, "open_record", lambda *_: SimpleNamespace(fit=None, note=""))
@@ -665,7 +712,8 @@ def test_of_several_solutions_the_one_of_the_tree_is_taken(tmp_path, monkeypatch
 
     assert taken(whole, other, other, other) == "a" == taken(own, whole, other, other)
     assert taken(other, wrong, own, whole) == "c"
-    assert taken(other, other, other, other) == "d"
+    with pytest.raises(TreeError, match="it is not the tree of 'a.sol', 'c.sol';"):
+        taken(other, wrong, other, wrong)
     assert taken(other, whole, other, other) == "b"
     with pytest.raises(TreeError, match="found none of them"):
         taken(wrong, wrong, wrong, wrong)

@@ -79,9 +79,9 @@ def files_to_verify(given: Path) -> NamedFiles:
 
 def _certified_tree(tree: Path) -> NamedFiles | None:
     """Return the certificate of a tree that `odtc certify` wrote, which has no other record of its run; None for any
-    other tree."""
+    other tree. A model that `odtc build` wrote next to it has no tree."""
     stem = str(tree).removesuffix(TREE)
-    of_a_run = any(os.path.isfile(f"{stem}{end}") for end in (SOLUTION, *OF_RUN.values()))
+    of_a_run = any(os.path.isfile(f"{stem}{end}") for end in (SOLUTION, OF_RUN["run"]))
     certificate = Path(f"{stem}{CERTIFICATE}")
     if of_a_run or not tree.name.endswith(TREE) or not certificate.is_file():
         return None

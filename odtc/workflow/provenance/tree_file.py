@@ -2,6 +2,7 @@
 check that the certificate next to a run belongs to this run."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -52,8 +53,8 @@ def recheck_tree(
     on missing checks).
 
     The run is that of STEM.sol and STEM.odt.json next to STEM.tree.json, or the one without a model of STEM.run.json.
-    If neither is there, it is the run of another solution file in the folder, from which `odtc decode -o` may have
-    made it.
+    If neither is there, it is the run of another solution file in the folder, if it is the tree of that solution,
+    as `odtc decode -o` leaves it.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def recheck_tree(
     Raises
     ------
     TreeError
-        If the file contains no tree, or not the tree of the run next to it.
+        If the file contains no tree, or not the tree of the run next to it, or if there is no such run.
     OdtcError
         As `odtc verify STEM.sol`.
     """
@@ -76,29 +77,28 @@ def recheck_tree(
         return opened.fit, opened.again, ""
     if opened.note:
         raise TreeError(f"cannot verify {str(path)!r}: {opened.note}")
-    own, found = Path(f"{stem}.sol"), None
-    for solution_path in [own] if own.is_file() and Path(f"{stem}{SUFFIX}").is_file() else _solutions_beside(path):
-        try:
+    own = Path(f"{stem}.sol")
+    if own.is_file() and Path(f"{stem}{SUFFIX}").is_file():
+        return _held_against(tree, path, own, data, seconds)
+    others = []  # solutions of other stems, of which it is not the tree
+    for solution_path in _solutions_beside(path):
+        with suppress(OdtcError):
             found = _held_against(tree, path, solution_path, data, seconds)
-        except OdtcError:
-            if solution_path == own:
-                raise
-            continue
-        if all(check.passed for check in found[0].decoded.checks if check.name == "tree file"):
-            break
-    if found is None:
-        settings = settings_of(path)
-        if settings is not None and settings.model.select is not None:
-            raise TreeError(
-                f"cannot verify {str(path)!r}: it was trained on selected rows "
-                f"({option('select', settings.model.select)}), which its run did not write; write them with "
-                f"{command('select')}, fit a tree to them, and verify that one"
-            )
+            if all(check.passed for check in found[0].decoded.checks if check.name == "tree file"):
+                return found
+            others.append(solution_path.name)
+    settings = settings_of(path)
+    if settings is not None and settings.model.select is not None:
         raise TreeError(
-            f"expected {stem}.sol and {stem}{SUFFIX}, or {stem}.run.json, next to {str(path)!r}, found none of them; "
-            "the tree is checked against the run that wrote it"
+            f"cannot verify {str(path)!r}: it was trained on selected rows "
+            f"({option('select', settings.model.select)}), which its run did not write; write them with "
+            f"{command('select')}, fit a tree to them, and verify that one"
         )
-    return found
+    nor = f", and it is not the tree of {some(others)}" if others else ""
+    raise TreeError(
+        f"expected {stem}.sol and {stem}{SUFFIX}, or {stem}.run.json, next to {str(path)!r}, found none of them{nor}; "
+        "the tree is checked against the run that wrote it"
+    )
 
 
 def _solutions_beside(path: Path) -> list[Path]:
@@ -222,13 +222,24 @@ def check_certified_tree(certificate: Path, path: Path, data: Path | None = None
     """Check that the tree file next to a certificate contains the tree of this certificate, with the counts of the
     data."""
     facts, tree = read_certificate(certificate), read_tree(path)
-    same = facts["tree"] is not None and Tree.from_json(facts["tree"]).to_json() == tree.to_json()
-    encoded = encode(certified_rows(certificate, facts, data)[1], "auto")
-    heap = HeapTree.from_tree(tree, encoded, CompleteTree(max(1, tree.depth)), True, True)
-    counted = heap.to_tree(encoded).to_json()["root"] == tree.to_json()["root"]
+    stated = None if facts["tree"] is None else Tree.from_json(facts["tree"])
+    same = stated is not None and _as_certified(stated) == _as_certified(tree)
+    rows = certified_rows(certificate, facts, data)[1]
+    encoded = encode(rows, "auto")
+    again = HeapTree.from_tree(tree, encoded, CompleteTree(max(1, tree.depth)), True, True).to_tree(encoded)
+    # Its splits may be written in another way, such as a1 <= 1.5 for a1 = 1, with the children in the other order.
+    leaves = set(zip(tree.apply(rows.X).tolist(), again.apply(rows.X).tolist()))
+    own, recounted = tree.leaves(), again.leaves()
+    alike = len(leaves) == len(own) and all(own[one] == recounted[other] for one, other in leaves)
+    counted = alike and tree.goal == again.goal
     held = "the tree" if same else "another tree than that"
     words = f"{path.name} holds {held} of the certificate {certificate.name}"
     return Check("tree file", same and counted, words if counted else f"{words}, and other counts than the data")
+
+
+def _as_certified(tree: Tree) -> dict:
+    """Return the JSON of a tree without the parts that some certificates do not contain."""
+    return replace(tree.with_curves([()] * tree.n_leaves), goal="").to_json()
 
 
 def _limits(problem: Problem) -> Limit:
