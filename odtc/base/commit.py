@@ -172,7 +172,8 @@ REMOVED = (
     ),
     *(".columns.json", ".sol", ".slx", ".mst", ".html"),
 )
-MOVED = (*REMOVED, ".mps", ".lp", ".mps.gz", ".lp.gz", ".log")
+MODELS = (".mps", ".lp", ".mps.gz", ".lp.gz")  # ends of the names of model files
+MOVED = (*REMOVED, *MODELS, ".log")
 PATIENCE = 10.0  # seconds to wait for another process that is replacing the same files
 
 _tell: list[Callable[[str], object]] = []

@@ -5,6 +5,7 @@ import functools
 import inspect
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated
@@ -165,13 +166,18 @@ Labels = Annotated[
 ]
 
 
-def _tree_of_stem(given: Path) -> Path:
-    """Return STEM.tree.json for the STEM of a run, and any other path as it is."""
-    tree = Path(f"{given}.tree.json")
-    return tree if not given.is_file() and tree.is_file() else given
+def named_by_stem(*endings: str) -> Callable[[Path], Path]:
+    """Return a function that returns the only file with one of these endings for the STEM of a run, and any other path
+    as it is."""
+
+    def named(given: Path) -> Path:
+        found = [] if given.is_file() else [path for end in endings if (path := Path(f"{given}{end}")).is_file()]
+        return found[0] if len(found) == 1 else given
+
+    return named
 
 
-TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json|STEM", callback=_tree_of_stem)]
+TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json|STEM", callback=named_by_stem(".tree.json"))]
 
 
 PARTS = ("hold_out", "gap")  # fields whose numbers are shares

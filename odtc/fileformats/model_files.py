@@ -21,7 +21,7 @@ import numpy as np
 
 from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream, ParallelGzip
-from odtc.base.commit import expect_settled
+from odtc.base.commit import MODELS, expect_settled
 from odtc.base.compression import TooLargeError, gunzip
 from odtc.base.registry import Contract, Registry, of_this_stem
 from odtc.base.system import return_freed_memory
@@ -250,7 +250,7 @@ def read_model(path: str | Path) -> Model:
     except OSError as error:
         raise ModelError(
             f"expected a model file (MPS or LP, also .gz), got {str(path)!r}: "
-            f"{error.strerror}{of_this_stem(path, '.mps', '.lp', '.mps.gz', '.lp.gz')}"
+            f"{error.strerror}{of_this_stem(path, *MODELS)}"
         ) from None
     if data[:2] == b"\x1f\x8b":
         try:

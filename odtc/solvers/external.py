@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from odtc.base.atomic_write import write_text
+from odtc.base.commit import MODELS
 from odtc.base.registry import Member
 from odtc.base.system import lend, program_environment, run_folder
 from odtc.base.templates import render, render_line
@@ -35,7 +36,6 @@ from odtc.solvers.protocols import Log, Outcome
 
 # Bytes of a solution file: more than any solver writes for a model of so many columns and rows.
 SOLUTION_BYTES, BYTES_A_LINE = 1 << 22, 1 << 12
-MODEL_NAMES = (".mps", ".mps.gz", ".lp", ".lp.gz")  # by whose ends programs know a model
 
 
 @value_class
@@ -165,7 +165,7 @@ def lay_out(
         form = file.form
         # Nor a section that it cannot read.
         linked = form in dialect.reads and (dialect.gzip or not file.packed) and (dialect.cuts or not file.cuts)
-        linked = linked and (not stem or Path(path).name.lower().endswith(MODEL_NAMES))
+        linked = linked and (not stem or Path(path).name.lower().endswith(MODELS))
         if not linked and stem:
             note = f"{Path(path).name} is written again for {module.NAME}, which cannot read it as it is"
         if file.astray:

@@ -9,6 +9,7 @@ import time
 from glob import escape
 from pathlib import Path
 
+from odtc.base.commit import MODELS
 from odtc.fileformats.model_files import FORMATS, write_model
 from odtc.fileformats.solution_files import write_point
 from odtc.model.milp import Model
@@ -75,7 +76,7 @@ class Keeper:
         self.stem, self.format, self.files = Path(stem), format, []
         self.suffix = FORMATS.get(format).SUFFIX + (".gz" if gzip else "")
         self._number = 0
-        for suffix in (".mps", ".mps.gz", ".lp", ".lp.gz", ".sol"):
+        for suffix in (*MODELS, ".sol"):
             for old in self.stem.parent.glob(f"{escape(self.stem.name)}.round[0-9][0-9]*{suffix}"):
                 old.unlink()
 

@@ -558,6 +558,19 @@ def test_the_stem_of_a_run_names_its_tree(tmp_path):
     assert "cannot read the tree 'n'" in odtc("show", "n", folder=tmp_path).err
 
 
+@pytest.mark.parametrize("form, ending", [("mps", ".mps"), ("lp", ".lp.gz")])
+def test_the_stem_of_a_build_names_its_model_and_its_solution(form, ending, tmp_path):
+    (tmp_path / "d.csv").write_text(XOR)
+    gzip = ["--gzip"] if ending.endswith(".gz") else []
+    assert odtc("build", "d.csv", "--depth", 1, "--format", form, *gzip, "-o", "m", folder=tmp_path).code == 0
+    assert (tmp_path / f"m{ending}").is_file()
+    assert odtc("solve", "m", folder=tmp_path).code == 0 and (tmp_path / "m.sol").is_file()
+    said = odtc("decode", "m", folder=tmp_path)
+    assert said.code == 0 and "wrote m.tree.json" in said.err
+    (tmp_path / "m.mps.gz").write_bytes(b"")  # which of two is meant?
+    assert f"did you mean 'm{'.mps' if form == 'mps' else '.mps.gz'}'?" in refused(odtc("solve", "m", folder=tmp_path))
+
+
 def test_predict_asks_only_for_the_columns_that_the_tree_uses(tmp_path):
     (tmp_path / "a.csv").write_text("n,x,y\n1,1,a\n1,2,a\n2,3,b\n1,4,b\n")
     odtc("fit", "--model", "flowoct", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)

@@ -16,6 +16,7 @@ from odtc.cli.options import (
     MovedData,
     NoSimplify,
     RawOf,
+    named_by_stem,
     time_limit_option,
     tree_path,
     value_option,
@@ -24,7 +25,10 @@ from odtc.errors import ChoiceError, NoSolutionError
 
 
 def decode(
-    solution_file: Annotated[Path, typer.Argument(metavar="FILE.sol", help="Solution file of any solver.")],
+    solution_file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE.sol|STEM", callback=named_by_stem(".sol"), help="Solution file of any solver."),
+    ],
     manifest: ManifestFile = None,
     log: Annotated[
         Path | None, value_option("--log", "FILE", "Log of the solver, for solution formats without a status.")

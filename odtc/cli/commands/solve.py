@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from odtc.base.commit import MODELS
 from odtc.cli import console
-from odtc.cli.options import Json, Part, among, file_or_stem, takes, value_option
+from odtc.cli.options import Json, Part, among, file_or_stem, named_by_stem, takes, value_option
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.workflow.specification import SolvingSpec
 
@@ -45,7 +46,12 @@ OF_A_FILE = Part(
 
 @takes(OF_A_FILE)
 def solve(
-    model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="Model file: MPS or LP (also .gz).")],
+    model_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STEM.mps|STEM", callback=named_by_stem(*MODELS), help="Model file: MPS or LP (also .gz)."
+        ),
+    ],
     spec,
     start: StartFile = None,
     relax: Relax = False,

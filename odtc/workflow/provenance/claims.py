@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.atomic_write import stem_of
+from odtc.base.commit import MODELS
 from odtc.base.compression import gunzip
 from odtc.errors import ModelError, OdtcError, SolutionError
 from odtc.fileformats.model_files import names_in_file, read_model
@@ -26,7 +27,6 @@ from odtc.workflow.manifest import SUFFIX, Manifest
 from odtc.workflow.provenance.in_memory import is_same, of_edited, unproved
 
 PACKED = b"\x1f\x8b"  # what gzip begins with
-ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
 
 
 def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Path) -> tuple[Model, Solution]:
@@ -131,7 +131,7 @@ def model_file(manifest: Manifest, content: str, path) -> tuple[Path, bytes] | N
         The solution file.
     """
     stems = dict.fromkeys([stem_of(path), str(manifest.path).removesuffix(SUFFIX)])
-    for place in (Path(stem + ending) for stem in stems for ending in ENDINGS):
+    for place in (Path(stem + ending) for stem in stems for ending in MODELS):
         try:
             data = place.read_bytes() if place.is_file() else b""
             data = gunzip(data) if data[:2] == PACKED else data

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from odtc.base.commit import expect_settled
+from odtc.base.commit import MODELS, expect_settled
 from odtc.base.value_class import value_class
 from odtc.base.wording import what_it_is
 from odtc.errors import ChoiceError
@@ -22,7 +22,6 @@ STATED = re.compile(rb'"schema"\s*:\s*"odtc\.([a-z-]+)')
 PROOF = SCHEMA.removeprefix("odtc.").partition("/")[0]  # the schema of certificates
 HEAD = 4096  # bytes of a file in which its schema is found, because it is the first key
 TREE, SOLUTION = ".tree.json", ".sol"
-MODELS = ".mps", ".lp", ".mps.gz", ".lp.gz"
 # Ends of names of files that stand for their run, by the schema of those that state one.
 OF_RUN = {"manifest": ".odt.json", "run": ".run.json", "columns": ".columns.json", "tune": ".tune.json"}
 ENDINGS = (*OF_RUN.values(), ".drift.html", ".html", ".log", *MODELS)
