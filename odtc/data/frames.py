@@ -27,9 +27,9 @@ SHIFTED = "take a constant from them, give them as text if they are names, or le
 
 
 def is_mixed(X) -> bool:
-    """Return whether some column may contain other values than numbers, so that each is checked separately."""
+    """Return whether some column may contain other values than numbers of numpy, so that each is checked separately."""
     if isinstance(X, pl.DataFrame):
-        return not all(dtype.is_numeric() for dtype in X.dtypes)
+        return not all(dtype.is_numeric() and not column_types.is_wide(dtype) for dtype in X.dtypes)
     if hasattr(X, "columns") and hasattr(X, "iloc"):
         return not all(getattr(dtype, "kind", "O") in "iuf" for dtype in X.dtypes)
     return hasattr(X, "dtype") and getattr(X.dtype, "kind", "") in "OUSTb" and getattr(X, "ndim", 0) == 2

@@ -23,6 +23,7 @@ from odtc.data.notes import notes_on
 from odtc.data.reading import from_frame, read, read_rows
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError
+from odtc.estimators.classifier import OptimalTreeClassifier
 
 PLAIN = "a,b,flag,y\n1,x,true,no\n2.5,z,False,yes\n3,x,TRUE,no\n"
 
@@ -803,3 +804,16 @@ def test_dates_of_arff_are_read_as_words(tmp_path):
     dates = read(tmp_path / "d.arff")
     (tmp_path / "d.arff").write_text(head.format("string") + rows)
     assert read(tmp_path / "d.arff").features == dates.features and dates.n_rows == 2
+
+
+@pytest.mark.parametrize("dtype", [name for name in ("Int128", "UInt128") if hasattr(pl, name)])
+def test_whole_numbers_of_128_bits_are_numbers(dtype, tmp_path):
+    """polars reads whole numbers beyond 64 bits as such; numpy has no type for them."""
+    frame = pl.DataFrame({"a": pl.Series([1, 2, 3, 2**80], dtype=getattr(pl, dtype)), "y": [0, 1, 1, 0]})
+    frame.write_parquet(tmp_path / "d.parquet")
+    for source in (frame, tmp_path / "d.parquet"):
+        dataset = read(source, target="y")
+        assert dataset.features[0].kind == "numeric" and dataset.X[:, 0].tolist() == [1, 2, 3, 2.0**80]
+    tree = OptimalTreeClassifier().fit(frame[["a"]], frame["y"])
+    assert tree.predict(frame[["a"]]).tolist() == [0, 1, 1, 0]
+    assert tree.predict(pl.DataFrame({"a": [3]}).cast(getattr(pl, dtype))).tolist() == [1]

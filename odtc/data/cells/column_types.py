@@ -75,7 +75,7 @@ def column_cells(series: pl.Series, place: str, missing: Sequence[str] = MISSING
     dtype = series.dtype
     if dtype.is_float():
         return series.fill_nan(None)
-    if dtype.is_integer():
+    if dtype.is_integer() and not is_wide(dtype):
         return series
     if dtype == pl.Boolean:
         return series
@@ -137,6 +137,12 @@ def missing_words(series: pl.Series) -> list[str]:
         return []
     texts = series.cast(pl.String).unique().drop_nulls().str.strip_chars()
     return sorted(set(texts.filter(texts.is_in(MISSING_CELLS))) - {""})
+
+
+def is_wide(dtype: pl.DataType) -> bool:
+    """Return whether a type of polars is one of whole numbers of 128 bits, which numpy does not have: they are read as
+    text is."""
+    return str(dtype) in ("Int128", "UInt128")
 
 
 def is_categories(dtype: pl.DataType) -> bool:

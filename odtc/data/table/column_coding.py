@@ -353,7 +353,7 @@ class ColumnCoder:
 
 
 def _is_number(dtype) -> bool:
-    return dtype.is_float() or dtype.is_integer()
+    return dtype.is_float() or (dtype.is_integer() and not column_types.is_wide(dtype))
 
 
 def beside_cells(cells: pl.Series, decimal: str | None) -> frozenset[str]:
