@@ -39,11 +39,12 @@ class Pool:
     @property
     def words(self) -> str:
         """The number of trees, in words."""
-        if self.complete:
-            return count_of(len(self.trees), "tree", "")
         if not self.trees:
             return f"no trees yet: {self.stopped} came first"
-        return f"{len(self.trees)} of at least {count_of(self.at_least, 'tree', '')}: {self.stopped} came first"
+        of = count_of(len(self.trees) if self.complete else self.at_least, "tree", "")
+        if self.limit is not None:
+            of += f" with an objective of at most {self.limit:.10g} (the best: {self.objectives[0]:.10g})"
+        return of if self.complete else f"{len(self.trees)} of at least {of}: {self.stopped} came first"
 
     def feature_use(self) -> dict[str, int]:
         """Return the number of trees that use each feature, the most used first."""
@@ -96,11 +97,11 @@ def expect_pool_options(problem: Problem, most: int | None, within: float | str 
 def write_pool(
     problem: Problem, most: int, within: float | str | None, left: float | None, stem: str
 ) -> tuple[list, str]:
-    """Find the best trees in the seconds that are left, and write STEM.pool.json; return its path in a list, and a
-    sentence if there are more trees than it contains."""
+    """Find the best trees in the seconds that are left, and write STEM.pool.json; return its path in a list, and the
+    number of trees in a sentence."""
     path = Path(f"{stem}{SUFFIX}")
     found = near_optimal(problem, most, within, left)
-    note = "" if found.complete else f"the pool has {found.words}"
+    note = f"the pool has {found.words}"
     if not found.trees:
         remove(path)  # an older one would pass for it
         return [], note

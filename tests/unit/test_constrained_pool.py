@@ -96,10 +96,13 @@ def test_what_has_no_pool_is_told_why():
 def test_within_alone_lists_the_trees_that_cannot_be_counted(tmp_path):
     words = ("fit", MONKS / "monks-2.csv", "--depth", 1, "--encoding", "onehot", "--within", "5%")
     kept = ("--constraint", "recall[1] >= 0.2")
-    assert command(*words, *kept, "-o", tmp_path / "one").code == 0
+    said = command(*words, *kept, "-o", tmp_path / "one")
+    assert said.code == 0
     assert command(*words, *kept, "--pool", 1000, "-o", tmp_path / "two").code == 0
     listed, asked = (json.loads((tmp_path / f"{stem}.pool.json").read_text()) for stem in ("one", "two"))
     assert listed["trees"] == asked["trees"] and listed["complete"]
+    best = f"at most {listed['limit']:.10g} (the best: {listed['trees'][0]['objective']:.10g})"
+    assert f"the pool has {len(listed['trees'])} trees with an objective of {best}\n" in said.err
     assert command(*words, "-o", tmp_path / "free").code == 0 and (tmp_path / "free.near-optimal.json").is_file()
 
 

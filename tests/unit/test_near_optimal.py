@@ -86,6 +86,10 @@ def test_command_line(tmp_path):
     assert said.code == 0 and "m.pool.json" in str(said.facts["files"])
     pool = read_pool(tmp_path / "m.pool.json")
     assert pool.objectives[0] == said.facts["objective"] and pool.objectives[-1] <= said.facts["objective"] + 1
+    assert (
+        f"the pool has {pool.words}\n" in said.err
+        and "trees with an objective of at most 12 (the best: 11)" in said.err
+    )
     shown = command("show", "m.pool.json", folder=tmp_path)
     assert shown.code == 0 and f"{len(pool.trees)} trees" in shown.out and next(iter(pool.feature_use())) in shown.out
     assert (
