@@ -172,22 +172,21 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
     encoded = problem.encoded
     floor = equivalent_points(encoded)
     errors, loss = heap.errors(encoded), heap.loss(encoded)
-    checks = [
-        Check(
-            "equal rows",
-            loss >= floor - TOLERANCE * max(1, floor),
-            f"no split separates equal rows, which cost any tree at least {floor:.10g}; this tree costs {loss:.10g}",
-        )
-    ]
     counted = np.array([leaf.counts for leaf in tree.leaves()]).sum(axis=0)
     labelled = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
-    checks.append(
+    checks = [
         Check(
             "leaf counts",
             bool(np.allclose(counted, labelled, rtol=1e-9, atol=1e-9)),
             f"the leaves contain weight {counted.sum():.10g} of {labelled.sum():.10g}",
-        )
-    )
+        ),
+        Check(
+            "equal rows",
+            loss >= floor - TOLERANCE * max(1, floor),
+            f"rows that every split sends the same way cost any tree at least {floor:.10g}; this tree costs "
+            f"{loss:.10g}",
+        ),
+    ]
     if least := problem.module.least_rows(problem):
         fewest = heap.fewest_rows(encoded)
         checks.append(
