@@ -201,8 +201,13 @@ def is_same_table(path, layout: Mapping[str, Any], source: Mapping[str, Any]) ->
 def _of_marks(how: ReadingSpec, names: Sequence[str], met: dict[str, set[str]]) -> list[tuple[str, str, str]]:
     """Return remarks on marks of missing cells that no cell has."""
     return [
-        ("", "missing mark", f"no cell of the file is {text!r}, which {option('missing_mark')} names")
-        for text in unmet(how.missing_mark, names, met, how.decimal)
+        (
+            "",
+            "missing mark",
+            f"no cell of {'the file' if column is None else f'column {column!r}'} is {mark!r}, which "
+            f"{option('missing_mark')} names",
+        )
+        for column, mark in unmet(how.missing_mark, names, met, how.decimal)
     ]
 
 

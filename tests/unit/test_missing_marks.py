@@ -131,7 +131,7 @@ def test_a_mark_that_no_cell_is_is_told(files):
 
     assert not any("no cell" in text for text in told())
     assert any("no cell of the file is 'unknwon', which --missing-mark names" in text for text in told("unknwon"))
-    assert any("no cell of the file is 'total=98'" in text for text in told("total=98"))
+    assert any("no cell of column 'total' is '98'" in text for text in told("total=98"))
 
 
 def test_fit_predict_explain_verify_and_export_hold_the_same(files):

@@ -61,15 +61,15 @@ def column_and_mark(text: str, names: Sequence[str]) -> tuple[str | None, str]:
 
 def unmet(
     texts: Sequence[str], names: Sequence[str], met: Mapping[str, Collection[str]], decimal: str | None
-) -> list[str]:
-    """Return the texts of marks that no cell has; `met` are the cells that are marks, by column."""
+) -> list[tuple[str | None, str]]:
+    """Return (column, or None for all, and mark) of each mark that no cell has; `met` are the cells that are marks, by
+    column."""
 
-    def is_met(text: str) -> bool:
-        column, mark = column_and_mark(text, names)
+    def is_met(column: str | None, mark: str) -> bool:
         cells = pl.Series([cell for name in met if column in (None, name) for cell in met[name]], dtype=pl.String)
         return without_marks(cells, [mark], decimal).has_nulls()
 
-    return [text for text in map(str, texts) if not is_met(text)]
+    return [one for one in (column_and_mark(str(text), names) for text in texts) if not is_met(*one)]
 
 
 def without_marks(cells: pl.Series, marks: Sequence[str], decimal: str | None = None) -> pl.Series:
