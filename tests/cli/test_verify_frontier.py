@@ -32,6 +32,13 @@ def test_what_the_command_writes_is_verified(folder, name):
     assert [one["check"] for one in said.facts["checks"]] == ["frontier", "trees", "bounds"]
 
 
+def test_names_for_readers_are_not_counts(folder, tmp_path):
+    (tmp_path / "book.csv").write_text("column,value,text\na1,,the head\nclass,1,yes\n")
+    words = folder / "d.csv", "--depth", 1, "--labels", "book.csv", "--vary", "leaves <= 1:2", "-o", "m"
+    assert odtc("frontier", *words, folder=tmp_path).code == 0
+    assert odtc("verify", "m", folder=tmp_path).code == 0
+
+
 def test_bounds_that_are_not_searched_again_are_called_the_word_of_the_run(folder):
     said = odtc("verify", "m", "--time-limit", 0, "--json", folder=folder)
     points = json.loads((folder / "m.frontier.json").read_text())["points"]

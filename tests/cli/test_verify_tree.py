@@ -356,7 +356,7 @@ def test_a_tree_that_was_decoded_to_another_name_is_held_against_its_solution(tm
     "words",
     [
         "monks/monks-1.csv --encoding onehot",
-        "survival/pumps.csv --task survival --time days --event failed",
+        "survival/pumps.csv --task survival --time days --event failed --encoding auto:bins=5",
         "policy/letters.csv --task policy --treatment letter --outcome paid --propensity chance --scores ips",
         "iris/iris.csv --task median --ignore species",
         "iris/iris.csv --task regression --leaf linear --ignore species --min-leaf-rows 20 --depth 1",
@@ -368,6 +368,10 @@ def test_the_stem_of_a_certificate_has_its_tree(words, tmp_path):
     assert odtc("certify", MONKS.parent / data, *options, "-o", "m", folder=tmp_path).code == 0
     said = odtc("verify", "m", folder=tmp_path)
     assert said.code == 0 and "holds the tree of the certificate" in said.out, said.err
+    said = odtc("refit", "m.tree.json", MONKS.parent / data, "-o", "n", folder=tmp_path)  # it states all settings
+    assert said.code == 0 and "inherited from the run of the old tree" in said.err and "--cost" not in said.err, (
+        said.err
+    )
     tree = json.loads((tmp_path / "m.tree.json").read_text())
     leaf = tree["root"]
     while "split" in leaf:
@@ -380,6 +384,15 @@ def test_the_stem_of_a_certificate_has_its_tree(words, tmp_path):
         leaf[key] = kept
     (tmp_path / "m.tree.json").write_text(json.dumps(tree | {"goal": "" if tree.get("goal") else "max"}))
     refused(odtc("verify", "m", folder=tmp_path))
+
+
+def test_the_certificate_of_a_survival_run_costs_what_its_tree_costs(tmp_path):
+    """The search and the certificate add the hazards of the rows in another order."""
+    words = MONKS.parent / "survival/pumps.csv", "--task", "survival", "--time", "days", "--event", "failed"
+    assert odtc("fit", *words, "--encoding", "auto:bins=5", "-o", "m", folder=tmp_path).code == 0
+    said = odtc("certify", "m", folder=tmp_path)
+    assert said.code == 0, said.err
+    assert odtc("verify", "m", folder=tmp_path).code == 0
 
 
 def test_a_tree_without_a_run_is_not_checked_as_the_tree_of_another_run(tmp_path):

@@ -15,7 +15,6 @@ from odtc.base.wording import option
 from odtc.errors import CertificateError, ChoiceError, DataError, OdtcError, TreeError
 from odtc.model.feasibility import is_close
 from odtc.model.solution import is_proved
-from odtc.problem.exact_objective import same_objective
 from odtc.problem.formulation import FORMULATIONS, Certifies
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -169,7 +168,7 @@ def certify_later(run: ProvedRun, time_limit: float | None, began: float) -> cer
     if not is_close(paid, run.objective, SAME, unit=0.0):
         raise CertificateError(f"the tree of the run costs {paid:.10g}, and its record says {run.objective:.10g}")
     found = certifying.certify(run.problem, limit_left(began, time_limit), run.data)
-    if not found.optimal or not same_objective(run.problem, paid, found.objective):
+    if not found.optimal or not certifying.is_certified_cost(run.problem, found.objective, paid):
         reached = f"{found.bound:.10g}" if found.bound is not None else "none"
         raise CertificateError(
             f"the certificate proves the bound {reached}, and the tree of the run costs {paid:.10g}; allow "

@@ -12,8 +12,11 @@ from odtc.base.text import count_of
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_as
 from odtc.data.reading_spec import ReadingSpec
+from odtc.data.task import TASKS
 from odtc.errors import CertificateError, ChoiceError, DataError, TimeLimitReached
+from odtc.model.feasibility import is_close
 from odtc.model.solution import Termination
+from odtc.problem.exact_objective import same_objective
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
@@ -24,6 +27,25 @@ from odtc.workflow.decoding import proved
 from odtc.workflow.provenance.certificates import LEAST
 from odtc.workflow.provenance.run_of_tree import TREE
 from odtc.workflow.results.fit import Fit
+
+INTERVAL = 1e-9  # relative: more than the width of the interval that a certificate of logarithms proves
+
+
+def is_certified_cost(problem: Problem, proved: float, paid: float) -> bool:
+    """Return whether the objective of a certificate is the cost of a tree; if the costs of leaves are sums, it is an
+    end of an interval."""
+    of_sums = TASKS.get(problem.encoded.task).MOMENTS and is_close(proved, paid, INTERVAL, unit=0.0)
+    return of_sums or same_objective(problem, proved, paid)
+
+
+def is_certified_tree(facts: dict, tree: Tree) -> bool:
+    """Return whether the tree in a certificate is this one, except for its curves and its goal, which some certificates
+    do not contain."""
+
+    def stated(one: Tree) -> dict:
+        return replace(one.with_curves([()] * one.n_leaves), goal="").to_json()
+
+    return facts["tree"] is not None and stated(Tree.from_json(facts["tree"])) == stated(tree)
 
 
 def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[Path, Dataset]:

@@ -17,8 +17,10 @@ from odtc.base.text import did_you_mean
 from odtc.base.wording import flag
 from odtc.data.cost_matrix import cost_text
 from odtc.data.reading import fingerprint
+from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import ChoiceError, OdtcError, TreeError
 from odtc.problem.problem import Problem
+from odtc.trees.tree import read_tree
 from odtc.workflow.manifest import read_manifest
 from odtc.workflow.provenance.run_of_tree import MANIFEST, RECORD, RunOfTree
 from odtc.workflow.run_record import FILES, KEY, WHOLE_RUN, read_solving
@@ -52,9 +54,11 @@ def settings_of(tree_path: str | Path) -> RunSpec | None:
     if manifest.is_file():  # a tree that `odtc decode` wrote
         found, (solving, start) = read_manifest(manifest), read_solving(run.stem)
         return of_manifest(found.facts, found.problem, start, solving)
+    from odtc.workflow.provenance.certifying import is_certified_tree  # loads the search, and few trees have no record
+
     try:
         facts = read_object(f"{run.stem}.certificate.json", "certificate", TreeError)
-        return of_certificate(facts) if facts["tree"] == read_object(path, "tree", TreeError) else None
+        return of_certificate(facts) if is_certified_tree(facts, read_tree(path)) else None
     except (OdtcError, KeyError, TypeError, ValueError):
         return None
 
@@ -111,11 +115,12 @@ def of_certificate(facts: dict) -> RunSpec:
     """Return the specification of the trees that a certificate is about: how the rows are read, the splits, the costs
     and the constraints."""
     classes, cost = facts["classes"], None
+    of_classes = facts["data"].get("task", CLASSIFICATION) == CLASSIFICATION  # others have no --cost
     if "loss" in facts:  # (1-λ) loss + λ branch nodes, in units of `scale`
         penalty = Fraction(facts["penalty"]) / Fraction(facts["scale"])
         unit = (Fraction(facts["scale"]) - Fraction(facts["penalty"])) / Fraction(facts["weight_scale"])
         matrix = [[float(Fraction(one) / unit) for one in row] for row in facts["loss"]]
-        cost = cost_text(matrix, classes) or None
+        cost = (cost_text(matrix, classes) or None) if of_classes else None
     else:  # loss + λ/(1-λ) branch nodes, in units of the square of a number for regression
         price = Fraction(facts["penalty"]) / Fraction(facts.get("number_scale", 1)) ** 2
         penalty = price / (1 + price)

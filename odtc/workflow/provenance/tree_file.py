@@ -16,7 +16,6 @@ from odtc.base.wording import command, option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
 from odtc.data.reading_spec import CLASSIFICATION
-from odtc.data.task import TASKS
 from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
 from odtc.model.milp import Model
@@ -25,7 +24,7 @@ from odtc.problem.exact_objective import same_objective
 from odtc.problem.formulation import Certifies
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import CompleteTree, HeapTree
-from odtc.trees.tree import Tree, read_tree
+from odtc.trees.tree import Leaf, Tree, read_tree
 from odtc.verification.certificate import read_certificate
 from odtc.verification.claim import claim_of
 from odtc.verification.encoding_again import check_encoding
@@ -34,7 +33,7 @@ from odtc.workflow import files_of_models
 from odtc.workflow.decoding import finish, no_solution, with_rows_of
 from odtc.workflow.manifest import SUFFIX, Manifest
 from odtc.workflow.provenance.certified_splits import uncovered_splits
-from odtc.workflow.provenance.certifying import certified_rows
+from odtc.workflow.provenance.certifying import certified_rows, is_certified_cost, is_certified_tree
 from odtc.workflow.provenance.searched_again import SearchedAgain, least_prices, search_solved
 from odtc.workflow.provenance.settings import of_manifest, settings_of
 from odtc.workflow.provenance.without_model import OpenedFit, open_record
@@ -42,7 +41,7 @@ from odtc.workflow.results.fit import Fit, Unsolved
 from odtc.workflow.run_record import read_solving
 
 # Statements of a certificate that are not about its rows, or that are compared separately.
-INTERVAL = 1e-9  # relative: more than the width of the interval that a certificate of logarithms proves
+ROUNDING = 1e-9  # relative to the greatest number of a leaf: more than the rounding of its sums
 APART = ("depth", "n_candidate_splits", "all_splits", "constraints")
 
 
@@ -222,24 +221,32 @@ def check_certified_tree(certificate: Path, path: Path, data: Path | None = None
     """Check that the tree file next to a certificate contains the tree of this certificate, with the counts of the
     data."""
     facts, tree = read_certificate(certificate), read_tree(path)
-    stated = None if facts["tree"] is None else Tree.from_json(facts["tree"])
-    same = stated is not None and _as_certified(stated) == _as_certified(tree)
+    same = is_certified_tree(facts, tree)
     rows = certified_rows(certificate, facts, data)[1]
     encoded = encode(rows, "auto")
     again = HeapTree.from_tree(tree, encoded, CompleteTree(max(1, tree.depth)), True, True).to_tree(encoded)
     # Its splits may be written in another way, such as a1 <= 1.5 for a1 = 1, with the children in the other order.
     leaves = set(zip(tree.apply(rows.X).tolist(), again.apply(rows.X).tolist()))
     own, recounted = tree.leaves(), again.leaves()
-    alike = len(leaves) == len(own) and all(own[one] == recounted[other] for one, other in leaves)
+    alike = len(leaves) == len(own) and all(_is_recounted(own[one], recounted[other]) for one, other in leaves)
     counted = alike and tree.goal == again.goal
     held = "the tree" if same else "another tree than that"
     words = f"{path.name} holds {held} of the certificate {certificate.name}"
     return Check("tree file", same and counted, words if counted else f"{words}, and other counts than the data")
 
 
-def _as_certified(tree: Tree) -> dict:
-    """Return the JSON of a tree without the parts that some certificates do not contain."""
-    return replace(tree.with_curves([()] * tree.n_leaves), goal="").to_json()
+def _is_recounted(leaf: Leaf, again: Leaf) -> bool:
+    """Return whether two leaves are equal, except for the rounding of sums that add rows in another order."""
+
+    def parts(one: Leaf) -> tuple[tuple[float, ...], tuple]:
+        line = () if one.line is None else (one.line.slope, one.line.intercept)
+        rest = one.label, one.rows, one.curve, one.line and one.line.feature, len(one.sums)
+        return (*one.counts, *one.sums, *line), rest
+
+    (numbers, rest), (found, rest_again) = parts(leaf), parts(again)
+    if rest != rest_again or len(numbers) != len(found):
+        return False
+    return np.allclose(numbers, found, rtol=ROUNDING, atol=ROUNDING * max(map(abs, found)))
 
 
 def _limits(problem: Problem) -> Limit:
@@ -280,22 +287,15 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
     try:
         heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
     except OdtcError:  # it uses a split that this run does not have: with more splits it proves no less
-        if str(facts["penalty"]) == "0" and _same(problem, proved["objective"], own.loss(problem.encoded)):
+        if str(facts["penalty"]) == "0" and is_certified_cost(problem, proved["objective"], own.loss(problem.encoded)):
             return ""
         return "has a tree over other splits than this run"
     there, here = problem.module.objective(problem, heap), problem.module.objective(problem, own)
     if not same_objective(problem, there, here):
         return f"has a tree that costs {there:.10g}, and the one of this run costs {here:.10g}"
-    if problem.module.can(Certifies) and not _same(problem, proved["objective"], there):
+    if problem.module.can(Certifies) and not is_certified_cost(problem, proved["objective"], there):
         return f"states that its tree costs {proved['objective']:.10g}, and in this run it costs {there:.10g}"
     return ""
-
-
-def _same(problem: Problem, proved: float, paid: float) -> bool:
-    """Return whether the objective of a certificate is the cost of a tree; if the costs of leaves are sums, it is an
-    end of an interval."""
-    of_sums = TASKS.get(problem.encoded.task).MOMENTS and is_close(proved, paid, INTERVAL, unit=0.0)
-    return of_sums or same_objective(problem, proved, paid)
 
 
 def _other_costs(facts: dict, problem: Problem) -> str:
