@@ -20,7 +20,7 @@ class PairCheck:
     """The checks of depth 2 of one certificate."""
 
     def __init__(self) -> None:
-        self._tables: dict[int, tuple[pair_kernel.Tables, np.ndarray]] = {}
+        self._tables: dict[int, tuple[tuple[np.ndarray, ...], np.ndarray]] = {}
         self._answers: dict[int, np.ndarray | None] = {}
 
     def require(self, rows: Rows, members: np.ndarray, target: float) -> None:
@@ -44,11 +44,11 @@ class PairCheck:
 
     def _by_loops(self, rows: Rows, members: np.ndarray, target: float) -> int:
         if id(rows) not in self._tables:
-            self._tables[id(rows)] = pair_kernel.Tables.of(rows)
+            self._tables[id(rows)] = pair_kernel.tables_of(rows)
         tables, row = self._tables[id(rows)]
         inside = np.zeros(len(rows.count), np.uint8)
         inside[members] = 1
-        arrays = inside[row], int(rows.price), int(target), STEPS, *tables.arrays
+        arrays = inside[row], int(rows.price), int(target), STEPS, *tables
         found = pair_kernel.PAUSED
         while found == pair_kernel.PAUSED:
             deadline.check()

@@ -3,7 +3,7 @@
 For a first column f, every evaluated cut has for each column g lower bounds l[g] and r[g] of the best tree with at
 most one split, on g, on its left and its right. Between two evaluated cuts the bounds of odtc.verification.node_cuts
 are valid for each g; only columns that could be part of a tree below the target are counted from the rows. An interval
-is halved until its bounds reach the target. The whole state is in arrays (`Tables`), so the check can be paused.
+is halved until its bounds reach the target. The whole state is in arrays (`tables_of`), so the check can be paused.
 
 A tree for more rows is also one for fewer. So bounds at the evaluated cuts of one state are valid for the next one,
 too, if it has all rows of the first. An interval is first parted at such a cut.
@@ -17,7 +17,6 @@ for each block and each label under which it saves: a unit.
 import numpy as np
 
 from odtc.base.kernels import kernel
-from odtc.base.value_class import value_class
 from odtc.verification.node_cuts import Rows
 
 SLOTS = 80  # evaluated cuts that are stored at once: the intervals are halved
@@ -29,13 +28,15 @@ LISTED, BEGUN, COLUMN, TOP, HELD, OLD = range(6)  # of `at`
 LAST, MIXED = 1, 2  # flags of a unit: the last of its block; of two labels, with rows that gain under either
 
 
-@value_class
-class Tables:
-    """What the check of the states of a certificate keeps between two calls: units, sums and evaluated cuts.
+def tables_of(rows: Rows) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """Return the arrays that `least_pair` keeps between two calls, and the row of each entry, int64 (entries,).
 
-    Attributes
-    ----------
-    gain, label, weigh : int64 (entries,), as in `Tables.of`; the largest cost of a row is that of its first entry
+    With two classes `gain` is the cost of label 0 above label 1, and all units have one label; otherwise each row has
+    an entry for each label that costs less than its worst.
+
+    Returns
+    -------
+    gain, label, weigh : int64 (entries,), as above; the largest cost of a row is that of its first entry
     line : int32 (columns, entries), entries by rising rank, as entry << 1 | last, where last marks the last of a rank
     at : int64 (6,), whether units are listed, whether a state was begun, the first column, intervals on the stack, the
         entries of the state, and which of the two lists of evaluated cuts is the one of the state before
@@ -60,113 +61,65 @@ class Tables:
     noted_at : int64 (cuts,), where the cuts of the state before are in the first column
     room, peak : int64 (labels, 2), (2, most units of a column), both only for a while
     """
-
-    gain: np.ndarray
-    label: np.ndarray
-    weigh: np.ndarray
-    line: np.ndarray
-    at: np.ndarray
-    ends: np.ndarray
-    of_unit: np.ndarray
-    flag: np.ndarray
-    unit: np.ndarray
-    own_ends: np.ndarray
-    own_of_unit: np.ndarray
-    own_flag: np.ndarray
-    own_unit: np.ndarray
-    joined: np.ndarray
-    inside_before: np.ndarray
-    entry: np.ndarray
-    own: np.ndarray
-    whole: np.ndarray
-    sums: np.ndarray
-    now: np.ndarray
-    upto: np.ndarray
-    lower: np.ndarray
-    minimum: np.ndarray
-    weight: np.ndarray
-    cut_weight: np.ndarray
-    cut_entries: np.ndarray
-    cut_rank: np.ndarray
-    stack: np.ndarray
-    n_noted: np.ndarray
-    noted_rank: np.ndarray
-    noted: np.ndarray
-    noted_at: np.ndarray
-    room: np.ndarray
-    peak: np.ndarray
-
-    @classmethod
-    def of(cls, rows: Rows) -> tuple["Tables", np.ndarray]:
-        """Return the tables of the rows of a certificate, and the row of each entry, int64 (entries,).
-
-        With two classes `gain` is the cost of label 0 above label 1, and all units have one label; otherwise each row
-        has an entry for each label that costs less than its worst.
-        """
-        loss, order = rows.loss.astype(np.int64), rows.columns.order
-        most = loss.max(axis=1)
-        if loss.shape[1] == 2:
-            row, gain, n_labels = np.arange(len(loss)), loss[:, 0] - loss[:, 1], 1
-            label = np.zeros(len(loss), np.int64)
-        else:
-            saved = most[:, None] - loss
-            row, label = np.nonzero(saved)
-            gain, n_labels = saved[row, label], loss.shape[1]
-        begin = np.searchsorted(row, np.arange(len(loss) + 1))
-        n, F = len(row), len(order)
-        line = np.empty((F, n), np.int32)
-        for f in range(F):
-            held = np.diff(begin)[order[f]]
-            entry = np.arange(n) + np.repeat(begin[order[f]] - (np.cumsum(held) - held), held)
-            last = np.append(np.diff(rows.columns.rank[row[entry], f]) > 0, [True] * (n > 0))
-            line[f] = entry << 1 | last
-        weigh = np.where(begin[row] == np.arange(n), most[row], 0)
-        ranks = rows.columns.rank.max(axis=0, initial=-1).astype(np.int64) + 1
-        units = np.minimum(ranks * n_labels, max(n, 1))  # of each column
-        n_units, noted = int(units.sum()), max(0, min(NOTED, NUMBERS // max(1, 4 * F * F)))
-        zeros = lambda *shape: np.zeros(shape, np.int64)  # noqa: E731
-        tables = cls(
-            gain=gain,
-            label=label,
-            weigh=weigh,
-            line=line,
-            at=zeros(6),
-            ends=zeros(F, 2),
-            of_unit=np.zeros(n_units, np.int32),
-            flag=np.zeros(n_units, np.uint8),
-            unit=np.empty((F, n), np.uint32),
-            own_ends=zeros(F, 2),
-            own_of_unit=np.zeros(n_units, np.int32),
-            own_flag=np.zeros(n_units, np.uint8),
-            own_unit=np.empty((F, n), np.uint32),
-            joined=zeros(n_units),
-            inside_before=np.zeros(n, np.uint8),
-            entry=np.empty(n + 1, np.uint32),
-            own=zeros(n + 1),
-            whole=zeros(n_units),
-            sums=zeros(n_units),
-            now=zeros(F),
-            upto=zeros(n_units),
-            lower=zeros(2, SLOTS, F),
-            minimum=zeros(2, SLOTS),
-            weight=zeros(SLOTS),
-            cut_weight=zeros(n + 1),
-            cut_entries=zeros(n + 1),
-            cut_rank=zeros(n + 1),
-            stack=zeros(2 * SLOTS, 5),
-            n_noted=zeros(2, F),
-            noted_rank=zeros(2, F, noted),
-            noted=zeros(2, F, noted, 2, F),
-            noted_at=zeros(noted),
-            room=zeros(n_labels, 2),
-            peak=zeros(2, int(units.max(initial=0))),
-        )
-        return tables, row
-
-    @property
-    def arrays(self) -> tuple:
-        """As `least_pair` takes them."""
-        return tuple(vars(self).values())
+    loss, order = rows.loss.astype(np.int64), rows.columns.order
+    most = loss.max(axis=1)
+    if loss.shape[1] == 2:
+        row, gain, n_labels = np.arange(len(loss)), loss[:, 0] - loss[:, 1], 1
+        label = np.zeros(len(loss), np.int64)
+    else:
+        saved = most[:, None] - loss
+        row, label = np.nonzero(saved)
+        gain, n_labels = saved[row, label], loss.shape[1]
+    begin = np.searchsorted(row, np.arange(len(loss) + 1))
+    n, F = len(row), len(order)
+    line = np.empty((F, n), np.int32)
+    for f in range(F):
+        held = np.diff(begin)[order[f]]
+        entry = np.arange(n) + np.repeat(begin[order[f]] - (np.cumsum(held) - held), held)
+        last = np.append(np.diff(rows.columns.rank[row[entry], f]) > 0, [True] * (n > 0))
+        line[f] = entry << 1 | last
+    weigh = np.where(begin[row] == np.arange(n), most[row], 0)
+    ranks = rows.columns.rank.max(axis=0, initial=-1).astype(np.int64) + 1
+    units = np.minimum(ranks * n_labels, max(n, 1))  # of each column
+    n_units, noted = int(units.sum()), max(0, min(NOTED, NUMBERS // max(1, 4 * F * F)))
+    zeros = lambda *shape: np.zeros(shape, np.int64)  # noqa: E731
+    tables = dict(
+        gain=gain,
+        label=label,
+        weigh=weigh,
+        line=line,
+        at=zeros(6),
+        ends=zeros(F, 2),
+        of_unit=np.zeros(n_units, np.int32),
+        flag=np.zeros(n_units, np.uint8),
+        unit=np.empty((F, n), np.uint32),
+        own_ends=zeros(F, 2),
+        own_of_unit=np.zeros(n_units, np.int32),
+        own_flag=np.zeros(n_units, np.uint8),
+        own_unit=np.empty((F, n), np.uint32),
+        joined=zeros(n_units),
+        inside_before=np.zeros(n, np.uint8),
+        entry=np.empty(n + 1, np.uint32),
+        own=zeros(n + 1),
+        whole=zeros(n_units),
+        sums=zeros(n_units),
+        now=zeros(F),
+        upto=zeros(n_units),
+        lower=zeros(2, SLOTS, F),
+        minimum=zeros(2, SLOTS),
+        weight=zeros(SLOTS),
+        cut_weight=zeros(n + 1),
+        cut_entries=zeros(n + 1),
+        cut_rank=zeros(n + 1),
+        stack=zeros(2 * SLOTS, 5),
+        n_noted=zeros(2, F),
+        noted_rank=zeros(2, F, noted),
+        noted=zeros(2, F, noted, 2, F),
+        noted_at=zeros(noted),
+        room=zeros(n_labels, 2),
+        peak=zeros(2, int(units.max(initial=0))),
+    )
+    return tuple(tables.values()), row
 
 
 @kernel
@@ -185,7 +138,7 @@ def least_pair(
     price : int, of a branch node
     target : int
     steps : int, about as many entries and units are counted until it pauses
-    gain … peak : as in `Tables`
+    gain … peak : as in `tables_of`
 
     Returns
     -------
@@ -299,7 +252,7 @@ def least_pair(
 
 
 def list_units(line, label, gain, n_labels, ends, of_unit, flag, unit):
-    """Fill the arrays of `Tables` that hold the units of each column, and those of each entry.
+    """Fill the arrays that hold the units of each column, and those of each entry.
 
     A block is one rank, or neighbouring ranks all of whose entries have one label. With two labels a negative gain is
     one of the second label, and the block has one unit anyway."""
@@ -350,8 +303,8 @@ def join_units(
     whole,
     upto,
 ):
-    """Fill the arrays of `Tables` that hold the units of a state with the entries `held`: without those of no gain, and
-    blocks that are neighbours now are joined if they gain under one label."""
+    """Fill the arrays that hold the units of a state with the entries `held`: without those of no gain, and blocks that
+    are neighbours now are joined if they gain under one label."""
     v = np.int64(0)
     for g in range(len(ends)):
         sums[ends[g, 0] : ends[g, 1]] = 0
@@ -457,7 +410,7 @@ def stumps(g, ends, part, whole, upto, of_unit, flag, own, W, price, room, peak)
     ----------
     g : int
     part : int64 (all units,), the gain of the part of each unit
-    ends, whole, upto, of_unit, flag, room, peak : as in `Tables`, of the state
+    ends, whole, upto, of_unit, flag, room, peak : as in `tables_of`, of the state
     own, W : int, the largest cost of the rows of the part, and of all rows
     price : int, the penalty of a branch node
 

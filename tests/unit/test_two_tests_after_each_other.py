@@ -7,7 +7,7 @@ from odtc.errors import CertificateError
 from odtc.verification import pair_bound, pair_kernel
 from odtc.verification.node_cuts import Rows
 from odtc.verification.pair_bound import require_pair
-from odtc.verification.pair_kernel import PAUSED, Tables, least_pair
+from odtc.verification.pair_kernel import PAUSED, least_pair, tables_of
 from odtc.verification.threshold_columns import distinct_columns
 
 
@@ -46,14 +46,16 @@ def cheapest(rows: Rows, members: np.ndarray, cells: np.ndarray) -> float:
     return min((rows.price + one_split(left) + one_split(~left) for left in roots), default=np.inf)
 
 
-def least(rows: Rows, members: np.ndarray, target: int, known: tuple[Tables, np.ndarray] | None = None) -> int:
+def least(
+    rows: Rows, members: np.ndarray, target: int, known: tuple[tuple[np.ndarray, ...], np.ndarray] | None = None
+) -> int:
     """What the loops find, which pause after few steps and go on where they were; `known`: from the state before."""
-    tables, row = known or Tables.of(rows)
+    tables, row = known or tables_of(rows)
     inside = np.zeros(len(rows.count), np.uint8)
     inside[members] = 1
     found = PAUSED
     while found == PAUSED:
-        found = least_pair(inside[row], int(rows.price), target, 3 + len(members), *tables.arrays)
+        found = least_pair(inside[row], int(rows.price), target, 3 + len(members), *tables)
     return int(found)
 
 
@@ -75,7 +77,7 @@ def test_bounds_of_the_state_before_refuse_and_accept_the_same(seed, noted, labe
     monkeypatch.setattr(pair_kernel, "NOTED", noted)
     rows, _, _ = drawn(seed, labels)
     cells, rng = rows.columns.rank, np.random.default_rng(seed)
-    order, known = rng.permutation(len(cells)), Tables.of(rows)
+    order, known = rng.permutation(len(cells)), tables_of(rows)
     sizes = [len(cells) * share // 8 for share in (2, 3, 4, 5, 6, 8, 7, 3, 4, 8)]
     for size in sizes:
         members = np.sort(order[:size] if rng.random() < 0.9 else order[-size:])
