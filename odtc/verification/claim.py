@@ -26,15 +26,27 @@ class Proof:
     has an objective below `bound`, and one has `objective`. Both are infinite if no tree satisfies the constraints."""
 
     objective: float
-    depth: int
-    n_candidate_splits: int
-    n_rows: int
+    bound: float
     steps: dict[str, int]  # how many numbers of each kind were checked
     terms: str  # costs other than a unit of weight for each error, in words; "" if there are none
+    of: dict  # the terms of the claim (odtc.verification.claim)
     n_possible_splits: int  # ways in which midpoints and single levels divide the rows of the data
     left_out: dict[str, tuple[int, int]]  # by feature: how many are not among the splits, and how many there are
-    of: dict  # the terms of the claim (odtc.verification.claim)
-    bound: float
+
+    @property
+    def depth(self) -> int:
+        """Return the largest depth of the trees that it covers."""
+        return self.of["depth"]
+
+    @property
+    def n_candidate_splits(self) -> int:
+        """Return the number of splits that these trees may use."""
+        return self.of["n_candidate_splits"]
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows of the data."""
+        return self.of["n_rows"]
 
     @property
     def optimal(self) -> bool:
@@ -280,10 +292,10 @@ def walk(facts: dict, dataset: Dataset, leaf: Callable, branch: Callable = lambd
     below(facts["tree"]["root"], np.arange(dataset.n_rows), ())
 
 
-def expect_leaf(leaf: dict, dataset: Dataset, rows: np.ndarray) -> None:
+def expect_leaf(leaf: dict, dataset: Dataset, rows: np.ndarray, lines: bool = False) -> None:
     """Raise CertificateError if a leaf of the tree of a certificate states counts, sums or points of a curve that
-    differ from those of `rows`, the numbers of its rows."""
-    if leaf.get("line"):
+    differ from those of `rows`, the numbers of its rows, or a line that is not checked (unless `lines` are)."""
+    if leaf.get("line") and not lines:
         raise CertificateError("a leaf of the tree of the certificate predicts a line, which this proof does not cover")
     found = {
         key: np.bincount(dataset.y[rows], each[rows], len(dataset.classes))

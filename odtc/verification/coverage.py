@@ -13,7 +13,22 @@ import numpy as np
 from odtc.base.text import first_few
 from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
+from odtc.verification.claim import claim_of
 from odtc.verification.threshold_columns import ColumnRanks, distinct_numbers, row_tokens
+
+
+def terms_over(
+    dataset: Dataset,
+    ranks: ColumnRanks,
+    depth: int,
+    constraints: Sequence[str] = (),
+    of: Sequence[str] | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> tuple[dict, int, dict[str, tuple[int, int]]]:
+    """Return (the terms of a claim about all trees of a depth over the splits of some columns, and what
+    `count_left_out` returns, whose parameters are the others)."""
+    total, absent = count_left_out(dataset, ranks, check, of)
+    return claim_of(dataset, depth, int(ranks.size.sum()), not absent, constraints), total, absent
 
 
 def count_left_out(

@@ -23,11 +23,11 @@ from odtc.base.whole_numbers import as_written
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
 from odtc.verification.alike_rows import alike_rows
-from odtc.verification.claim import Proof, claim_of, column_shape, expect, expect_leaf, expect_losses, walk
-from odtc.verification.coverage import count_left_out
+from odtc.verification.claim import Proof, column_shape, expect, expect_leaf, expect_losses, walk
+from odtc.verification.coverage import terms_over
 from odtc.verification.interval_bound import IntervalBound
 from odtc.verification.node_cuts import Rows
-from odtc.verification.threshold_columns import distinct_columns, left_of, rank_columns
+from odtc.verification.threshold_columns import ColumnRanks, distinct_columns, left_of, rank_columns
 
 LISTED = 12  # costs that are listed one by one
 EXACT = 2.0**53  # below it, doubles hold every whole number
@@ -60,60 +60,40 @@ def scales_of(facts: dict) -> tuple[int, int, int, int]:
     return depth, price, scale, weight_scale
 
 
-def _stated(facts: dict, dataset: Dataset, ranks, check: Callable[[], None] = lambda: None) -> Proof:
-    depth, claim, scale = facts["depth"], facts["claim"], facts["scale"]
-    least, bound = _whole(facts["least"], "least"), _whole(facts["bound"], "bound")
-    n_candidate_splits = int(ranks.size.sum())
-    n_possible_splits, absent = count_left_out(dataset, ranks, check)
-    of = claim_of(dataset, depth, n_candidate_splits, not absent, [f"leaf_rows >= {least}"] if least > 1 else [])
-    said = terms_of(facts)
-    entries = [entry for text in facts["states"] for entry in text.split(";")]
-    n_states = sum(entry not in ("", "0", "f0") for entry in entries)  # the others claim nothing
-    n_rows = dataset.n_file_rows
-    return Proof(
-        claim / scale,
-        depth,
-        n_candidate_splits,
-        n_rows,
-        {"n_targets": n_states},
-        said,
-        n_possible_splits,
-        absent,
-        of,
-        bound / scale,
-    )
-
-
 def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]) -> Proof:
     """Return what a certificate of labels proves of a data set; without `bounds` its states are not checked."""
-    depth, price, scale, _ = scales_of(facts)
-    if not bounds:
-        return _stated(facts, dataset, rank_columns(facts["columns"], dataset, left_of))
-    claim, least, stated = (_whole(facts[key], key) for key in ("claim", "least", "bound"))
-    loss = whole_loss(facts, dataset)
-    ranks = rank_columns(facts["columns"], dataset, left_of, deadline.check)
-    proof = _stated(facts, dataset, ranks, deadline.check)
-    expect(facts, proof.of)
+    depth, _, scale, _ = scales_of(facts)
+    claim, least, bound = (_whole(facts[key], key) for key in ("claim", "least", "bound"))
+    look = deadline.check if bounds else pause
+    loss, ranks = whole_loss(facts, dataset), rank_columns(facts["columns"], dataset, left_of, look)
+    of, *covered = terms_over(dataset, ranks, depth, [f"leaf_rows >= {least}"] if least > 1 else [], check=look)
+    expect(facts, of)
     expect_cost(facts, _tree_cost(facts, dataset, loss, least))
+    found = _bound(facts, dataset, loss, ranks, pause) if bounds else bound
+    if found != bound or found > claim:
+        raise CertificateError(
+            f"the certificate bounds all trees by {found / scale:.10g}, it states {bound / scale:.10g}, and its own "
+            f"tree costs {claim / scale:.10g}"
+        )
+    entries = [entry for text in facts["states"] for entry in text.split(";")]
+    n_states = sum(entry not in ("", "0", "f0") for entry in entries)  # the others claim nothing
+    return Proof(claim / scale, bound / scale, {"n_targets": n_states}, terms_of(facts), of, *covered)
+
+
+def _bound(facts: dict, dataset: Dataset, loss: np.ndarray, ranks: ColumnRanks, pause: Callable[[], None]) -> float:
+    """Return the lower bound on the cost of any tree that the states of a certificate prove."""
     # Rows of equal ranks are one row: no tree separates them. Above the cheapest label, some cost nothing at all.
     kind, first = alike_rows(ranks.rank)
-    rank = ranks.rank[first]
+    rank, least = ranks.rank[first], max(1, facts["least"])
     merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
     count = np.bincount(kind, dataset.copies)
     floor = merged.min(axis=1)
     merged -= floor[:, None]
-    if least <= 1:
+    if least == 1:
         kept = merged.max(axis=1) > 0
         rank, merged, count = rank[kept], merged[kept], count[kept]
-    rows = Rows(distinct_columns(rank, deadline.check), merged, count, float(price), max(1, least))
-    found = IntervalBound(facts["states"], rows, depth, pause)
-    bound = found.of_root() + float(floor.sum())
-    if bound != stated or bound > claim:
-        raise CertificateError(
-            f"the certificate bounds all trees by {bound / scale:.10g}, it states {stated / scale:.10g}, and its own "
-            f"tree costs {claim / scale:.10g}"
-        )
-    return proof
+    rows = Rows(distinct_columns(rank, deadline.check), merged, count, float(facts["penalty"]), least)
+    return IntervalBound(facts["states"], rows, facts["depth"], pause).of_root() + float(floor.sum())
 
 
 def expect_cost(facts: dict, cost: int) -> None:

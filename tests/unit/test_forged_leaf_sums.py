@@ -90,7 +90,7 @@ def retold(facts: dict, data: Dataset) -> dict:
     """A certificate whose leaves tell the sums of these rows."""
     for leaf, rows in leaves(facts["tree"]["root"], data, np.arange(data.n_rows)):
         sums = data.sums[rows].sum(axis=0)
-        leaf.update(counts=[sums[1]], rows=[sums[0]], sums=sums.tolist())
+        leaf.update(counts=[sums[1]], rows=[int(data.copies[rows].sum())], sums=sums.tolist())
     return facts
 
 
@@ -223,8 +223,6 @@ FORGERIES = {
     "leaf_sums.check: its leaves have": lambda: forged(true(), least=0),
     "leaf_sums.check: the tree of the certificate has": of_unlimited_trees,
     "leaf_sums.check: the tree of the certificate costs": lambda: forged(true(), claim="1"),
-    "leaf_sums._parts_of_tree: a leaf of the tree of": lambda: with_leaf(curve=[[0.5, 1.0]]),
-    "leaf_sums._parts_of_tree: a leaf of the tree of (again)": lambda: with_leaf(sums=lambda sums: [*sums[:-1], 0]),
     "bound.least: it bounds a state without rows": lambda: without_rows,
     "bound.least: the tried cuts of a state": lambda: tried([0, 0, {}, None]),
     "bound.least: a cut that it tries is": lambda: tried([0, 0.5, 0, 0]),
@@ -295,3 +293,13 @@ def test_tests_of_a_column_that_another_one_stands_for_are_missed_under_together
     facts, data = without_the_copy()
     with pytest.raises(CertificateError, match="whether its splits are all as True, but of this data it is False"):
         check(facts, data)
+
+
+@pytest.mark.parametrize(
+    "states",
+    [{"curve": [[0.5, 1.0]]}, {"sums": lambda sums: [*sums[:-1], 0]}, {"rows": [0]}, {"counts": [0.5]}, {"label": "0"}],
+    ids=str,
+)
+def test_a_leaf_that_states_what_its_rows_are_not_is_refused(states):
+    with pytest.raises(CertificateError):
+        with_leaf(**states)("")

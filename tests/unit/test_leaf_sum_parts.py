@@ -280,7 +280,7 @@ def test_a_survival_is_proved_between_two_ends():
     ],
 )
 def test_trees_nearer_than_rounding_are_not_told_apart(bound, objective, exact, unit, optimal):
-    proof = LeafSumsProof(objective, 1, 1, 1, 1, "", 1, {}, {}, bound, exact, 0.0, unit)
+    proof = LeafSumsProof(objective, bound, {}, "", {}, 1, {}, exact, 0.0, unit)
     assert proof.optimal == optimal
 
 

@@ -25,8 +25,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.certificate import LABELS, SCHEMA
-from odtc.verification.claim import claim_of
-from odtc.verification.coverage import count_left_out
+from odtc.verification.coverage import terms_over
 from odtc.verification.labels import EXACT
 from odtc.verification.threshold_columns import left_of, rank_columns
 
@@ -130,9 +129,7 @@ def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None]
     dataset = problem.encoded.dataset
     ranks = rank_columns(columns.facts, dataset, left_of, look)
     given = [f"leaf_rows >= {facts['least']}"] if facts["least"] > 1 else []
-    absent = count_left_out(dataset, ranks, look)[1]
-    facts["of"] = claim_of(dataset, depth, int(ranks.size.sum()), not absent, given)
-    return facts
+    return facts | {"of": terms_over(dataset, ranks, depth, given, check=look)[0]}
 
 
 def require_certifiable(problem: Problem) -> None:

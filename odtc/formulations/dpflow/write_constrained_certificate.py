@@ -80,7 +80,7 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
         return _infeasible(problem, facts, source), None
     heap = settle(_in_order(found, order), encoded, found.label)
     facts |= {"tree": tree_facts(heap.to_tree(encoded)), "claim": int(found.cost), "bound": int(found.cost)}
-    return facts | _evidence(read, arrays, search, int(found.cost)) | {"of": read.terms}, heap
+    return facts | _evidence(read, arrays, search, int(found.cost)) | {"of": read.of}, heap
 
 
 def _ones_left(encoded: Encoded, read: Read, order: np.ndarray) -> np.ndarray:
@@ -181,7 +181,7 @@ def _infeasible(problem: Problem, facts: dict, source: np.ndarray) -> dict:
     search, found = _searched(problem, read, arrays, order)
     if not found.infeasible:
         raise ChoiceError("the constraints can be satisfied")
-    return facts | _evidence(read, arrays, search, 1) | {"of": read.terms}
+    return facts | _evidence(read, arrays, search, 1) | {"of": read.of}
 
 
 def _by_case(search: ConstrainedSearch, arrays: ConstrainedProblem, order: np.ndarray, factor: np.ndarray) -> dict:
@@ -363,7 +363,7 @@ def certify_found(
             tree_cost(facts["tree"], encoded.dataset, read)
             needed = len(read.walked) < len(arrays.subsets)
             factor = facts["scale"] * unit * _factor(problem, search, arrays) if needed else None
-            return facts | _evidence(read, arrays, search, facts["claim"], order, factor) | {"of": read.terms}
+            return facts | _evidence(read, arrays, search, facts["claim"], order, factor) | {"of": read.of}
         except (CertificateError, TooLarge) as refused:
             raise ChoiceError(str(refused)) from None
 

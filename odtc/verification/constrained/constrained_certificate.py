@@ -34,7 +34,6 @@ from odtc.verification.alike_rows import alike_rows
 from odtc.verification.claim import (
     OF_TREE,
     Proof,
-    claim_of,
     column_shape,
     expect,
     expect_leaf,
@@ -55,7 +54,7 @@ from odtc.verification.constrained.one_column import DEEPEST, holds_one, nested_
 from odtc.verification.constrained.stated_boxes import Boxes, heap_of, splits_of
 from odtc.verification.constrained.stated_constraints import Stated, stated_constraints
 from odtc.verification.constrained.stated_order import pairs_of
-from odtc.verification.coverage import count_left_out
+from odtc.verification.coverage import terms_over
 from odtc.verification.labels import expect_cost, scales_of, terms_of, whole_loss, whole_weights
 from odtc.verification.threshold_columns import features_of, left_of, rank_columns
 
@@ -98,8 +97,8 @@ class Read:
     kept: np.ndarray  # int64 (splits of the problem,): the cut of the certificate, through all columns, that each is
     row: np.ndarray  # int (rows of the data,): the row of the problem that each is
     walked: dict[int, np.ndarray]  # the sets of columns whose trees are walks, as returned by nested_sets
-    covered: tuple[int, dict]  # as returned by count_left_out
-    terms: dict  # of the claim
+    of: dict  # the terms of the claim
+    covered: list  # how many splits there are, and how many of them no column has, as returned by count_left_out
 
 
 def small_enough(depth: int, n_candidate_splits: int, n_rows: int, apart: Sequence[int] | None = None) -> bool:
@@ -195,9 +194,8 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     walked = nested_sets(problem)
     _expect_size(height, len(kept), dataset, problem.splits_apart(walked))
     of_features = features if stated.orders or stated.everywhere or stated.places.of_columns else None
-    covered = count_left_out(dataset, ranks, deadline.check, of_features)
-    terms = claim_of(dataset, depth, int(ranks.size.sum()), not covered[1], facts["constraints"])
-    return Read(problem, depth, loss, stated, list(names), kept, row, walked, covered, terms)
+    claimed, *covered = terms_over(dataset, ranks, depth, facts["constraints"], of_features, deadline.check)
+    return Read(problem, depth, loss, stated, list(names), kept, row, walked, claimed, covered)
 
 
 def _different(X: np.ndarray, of: np.ndarray) -> np.ndarray:
@@ -276,20 +274,17 @@ def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]
             raise CertificateError(f"a single leaf of the class {dataset.classes[k]!r} satisfies all{less}")
     if bounds and problem.most_columns != 0:
         _check_cases(facts, found, bound)
-    expect(facts, found.terms)
+    expect(facts, found.of)
     of_column = np.bincount(problem.column)
     sets = [] if problem.most_columns == 0 else problem.column_sets.tolist()
     n_cases = sum(int(of_column[sorted(set(columns))].sum()) for columns in sets)
     return Proof(
         math.inf if infeasible else claim / scale,
-        facts["depth"],
-        found.terms["n_candidate_splits"],
-        dataset.n_file_rows,
+        math.inf if infeasible else bound / scale,
         {"n_cases": n_cases, "n_listed": len(facts["cases"]) if sets else 0},
         terms_of(facts),
+        found.of,
         *found.covered,
-        found.terms,
-        math.inf if infeasible else bound / scale,
     )
 
 

@@ -38,8 +38,8 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
-from odtc.verification.claim import OF_TREE, Proof, claim_of, column_shape, expect, walk
-from odtc.verification.coverage import count_left_out
+from odtc.verification.claim import OF_TREE, Proof, column_shape, expect, expect_leaf, walk
+from odtc.verification.coverage import terms_over
 from odtc.verification.leaf_sums import likelihood, lines, squares
 from odtc.verification.leaf_sums.bound import ALL, LeafSumsBound
 from odtc.verification.leaf_sums.limits import Limit
@@ -96,9 +96,9 @@ def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]
     if measure.LAW is None and not whole.nothing:
         raise ValueError(f"limits on all splits of a tree are not supported for {law.TASK}")
     ranks = rank_columns(facts["columns"], dataset, left_of, deadline.check)
-    absent = count_left_out(dataset, ranks, deadline.check, whole.features(facts["columns"]))
-    terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1], limit.words + whole.words)
-    expect(facts, terms)
+    features = whole.features(facts["columns"])
+    of, *covered = terms_over(dataset, ranks, depth, limit.words + whole.words, features, deadline.check)
+    expect(facts, of)
     every = np.arange(dataset.n_rows)
     leaves, splits = _parts_of_tree(facts, dataset, measure)
     fewest = min(map(len, leaves))
@@ -135,15 +135,11 @@ def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]
     below = min(_less(bound / unit) if bound else 0.0, float(np.nextafter(objective, -np.inf)))
     return LeafSumsProof(
         objective,
-        depth,
-        int(ranks.size.sum()),
-        dataset.n_rows,
+        objective if exact and bound >= low else below,
         {"n_targets": found.n_states},
         "; ".join(said),
-        absent[0],
-        absent[1],
-        terms,
-        objective if exact and bound >= low else below,
+        of,
+        *covered,
         exact,
         OFF * measure.near / float(unit),
         min(1.0, float(measure.high(measure.moments.sum(axis=1)) / unit)),
@@ -178,18 +174,10 @@ def _parts_of_tree(facts: dict, dataset: Dataset, measure) -> tuple[list[np.ndar
     splits: list[dict] = []
 
     def leaf(node: dict, rows: np.ndarray) -> None:
-        line = node.get("line")
-        if node.get("curve") or node["label"] not in dataset.classes or (line and measure.LAW is not None):
-            raise CertificateError(
-                "a leaf of the tree of the certificate states a label, a curve or a line that cannot be checked"
-            )
+        dataset.classes.index(node["label"])  # raises ValueError for another label
         if measure.LAW is None:
-            measure.expect_line(line, rows)
-        told = [*node["counts"], *node["rows"], *node["sums"]]
-        sums = dataset.sums[rows].sum(axis=0), np.abs(dataset.sums).max(axis=0)
-        found, off = (np.array([part[1], part[0], *part]) for part in sums)
-        if len(told) != len(found) or not np.allclose(told, found, rtol=1e-9, atol=1e-9 * off):
-            raise CertificateError("a leaf of the tree of the certificate states sums that differ from its rows")
+            measure.expect_line(node.get("line"), rows)
+        expect_leaf(node, dataset, rows, lines=measure.LAW is None)
         leaves.append(rows)
 
     walk(facts, dataset, leaf, lambda node, path, goes: splits.append(node["split"]))

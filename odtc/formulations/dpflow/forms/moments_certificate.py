@@ -23,8 +23,7 @@ from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.verification.claim import claim_of
-from odtc.verification.coverage import count_left_out
+from odtc.verification.coverage import terms_over
 from odtc.verification.leaf_sums import ALL, lines, measure_of, measured_tasks
 from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.squares import MOST_BITS, whole
@@ -102,13 +101,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
             "claim": [str(end) for end in claim] if law.ROUNDS else str(claim[0]),
             "tree": _without_curves(heap.to_tree(problem.encoded).to_json()),
             "tried": ALL if engine.at_once else (whole.nothing and listed(every, depth)) or [],
-            "of": claim_of(
-                dataset,
-                depth,
-                int(ranks.size.sum()),
-                not count_left_out(dataset, ranks, of=whole.features(columns.facts))[1],
-                limit.words + whole.words,
-            ),
+            "of": terms_over(dataset, ranks, depth, limit.words + whole.words, whole.features(columns.facts))[0],
         }
         | ({"least": limit.rows} if limit.rows > 1 else {})
         | ({"leaves": limit.leaves} if limit.leaves else {})
