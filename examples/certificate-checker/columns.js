@@ -17,9 +17,40 @@ function leftOf(split, data) {
   return feature.cells.map((v) => !Number.isNaN(v) && v >= (feature.numeric ? -Infinity : 0) && wanted.has(v));
 }
 
-const bits = (side) => side.map((left) => (left ? "1" : "0")).join("");
-const other = (word) => word.replace(/[01]/g, (c) => (c === "0" ? "1" : "0"));
-const same = (word) => (word < other(word) ? word : other(word)); // a split and its complement separate alike
+// The rows of equal ranks, which no cut separates: a list of rows for each kind.
+function kindsOf(ranks) {
+  const kinds = new Map();
+  ranks[0].forEach((_, i) => {
+    const key = ranks.map((rank) => rank[i]).join();
+    if (!kinds.has(key)) kinds.set(key, []);
+    kinds.get(key).push(i);
+  });
+  return [...kinds.values()];
+}
+
+// By column the cuts that separate rows, by rising rank: {cut, group, turned, copy}. Cuts of one group separate the rows
+// in the same way, if the left rows of those that are turned count as right; a copy is not the first of its group. Sums
+// of random numbers find them, then all rows are compared.
+function cutGroups(ranks) {
+  let state = 12345, groups = 0;
+  const random = ranks[0].map(() => (state = (state * 1103515245 + 12345) % 2147483648) + 1);
+  const all = random.reduce((a, b) => a + b, 0), known = new Map();
+  return ranks.map((rank) => {
+    const order = [...rank.keys()].sort((i, j) => rank[i] - rank[j]), found = [];
+    let sum = 0;
+    order.forEach((i, at) => {
+      const cut = rank[i], turned = rank[0] > cut;
+      sum += random[i];
+      if (at + 1 === order.length || rank[order[at + 1]] === cut) return;
+      const key = Math.min(sum, all - sum), others = known.get(key) || [];
+      const same = (one) => rank.every((r, j) => (r <= cut !== turned) === (one.rank[j] <= one.cut !== one.turned));
+      const first = others.find(same);
+      found.push({ cut, group: first ? first.group : groups, turned, copy: Boolean(first) });
+      if (!first) known.set(key, [...others, { rank, cut, turned, group: groups++ }]);
+    });
+    return found;
+  });
+}
 
 // The feature of each column of a certificate, where constraints distinguish them.
 function featuresOf(columns) {
@@ -95,4 +126,4 @@ function countSplits(data, { ranks: columns, complete }, names = null) {
   return { splits, absent };
 }
 
-module.exports = { leftOf, bits, same, featuresOf, rankColumns, countSplits };
+module.exports = { leftOf, kindsOf, cutGroups, featuresOf, rankColumns, countSplits };

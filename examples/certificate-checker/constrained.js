@@ -6,7 +6,7 @@
 // none may satisfy everything.
 "use strict";
 const { expect, whole } = require("./values.js");
-const { bits, same, rankColumns, featuresOf, countSplits } = require("./columns.js");
+const { kindsOf, cutGroups, rankColumns, featuresOf, countSplits } = require("./columns.js");
 const { expectTerms, expectLeaf, walk } = require("./tree.js");
 const { rising, splitsOf } = require("./boxes.js");
 const stated = require("./constraints.js");
@@ -38,9 +38,12 @@ function heightOf(depth, { sums, places: { mostSplits } }) {
 // speaks of columns the first one of each feature, and if one speaks of all inputs every one.
 function cutsOf({ ranks, sizes }, features, ofColumns, ofInputs) {
   const seen = new Set(), cuts = [];
-  ranks.forEach((rank, at) => {
+  cutGroups(ranks).forEach((own, at) => {
+    const most = ranks[at].reduce((a, b) => Math.max(a, b), 0);
     for (let cut = 0; cut < sizes[at]; cut++) {
-      const key = (ofColumns ? features[at] + " " : "") + same(bits(rank.map((r) => r <= cut)));
+      const lower = own.filter((one) => one.cut <= cut); // the last of them separates the same rows
+      const group = cut >= most || !lower.length ? "none" : lower[lower.length - 1].group;
+      const key = `${ofColumns ? features[at] : ""} ${group}`;
       if (ofInputs || !seen.has(key)) cuts.push({ at, cut });
       seen.add(key);
     }
@@ -64,13 +67,8 @@ function pose(facts, data, cuts, columns, features, loss, told, price) {
   const depth = heightOf(facts.depth, told), of = cuts.map(({ at }) => features[at]), names = [...new Set(of)];
   const column = of.map((name) => names.indexOf(name));
   expect(column.every((c, f) => !f || c >= column[f - 1]), "its columns are not in groups of one feature");
-  const chains = chainsOf(cuts, columns, column), places = new Map(), members = [];
-  const rowOf = data.y.map((_, i) => {
-    const key = chains.map(({ code }) => code[i]).join();
-    if (!places.has(key)) { places.set(key, members.length); members.push([]); }
-    members[places.get(key)].push(i);
-    return places.get(key);
-  });
+  const chains = chainsOf(cuts, columns, column), members = kindsOf(chains.map(({ code }) => code)), rowOf = [];
+  members.forEach((own, row) => own.forEach((i) => { rowOf[i] = row; }));
   for (const chain of chains) chain.code = members.map(([i]) => chain.code[i]);
   const summed = (line) => members.map((own) => line[0].map((_, k) => own.reduce((sum, i) => sum + line[i][k], 0)));
   const { span, neverBelow } = told.places, every = [...members.keys()];
@@ -302,7 +300,7 @@ function treeCost(facts, data, problem, told, loss) {
     const [from, to] = span.get(name) || [0, Infinity], barred = neverBelow.some(([low, high]) => low === name && above.includes(high));
     expect(from <= above.length && above.length <= to && !barred, `the tree splits on ${name} at a place that its constraints bar`);
     told.sums.forEach((sum, s) => { uses[s] += sum.node; });
-    splits.set(name + " " + bits(goes), name);
+    splits.set(`${name} ${goes.map(Number).join("")}`, name);
     const alike = "label" in left && left.label === right.label;
     expect(!together.length || !alike, "a node of the tree has two leaves of one class");
     paid += problem.price;

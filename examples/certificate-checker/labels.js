@@ -6,7 +6,7 @@
 // of rows, fewer rows cost no more.
 "use strict";
 const { expect, whole, EXACT } = require("./values.js");
-const { rankColumns, countSplits } = require("./columns.js");
+const { kindsOf, cutGroups, rankColumns, countSplits } = require("./columns.js");
 const { expectTerms, expectLeaf, walk } = require("./tree.js");
 const subtreesOf = require("./subtrees.js");
 
@@ -40,50 +40,14 @@ function checkLabels(facts, data, loss, { price, scale }) {
 
 // Rows of equal ranks, which no tree separates, are one; and what all of them cost at least.
 function mergedRows(columns, loss, counts, least) {
-  const group = new Map();
   let floor = 0;
-  loss.forEach((line, i) => {
-    const rank = columns.map((ranks) => ranks[i]), key = rank.join(",");
-    if (!group.has(key)) group.set(key, { rank, extra: line.map(() => 0), count: 0 });
-    const row = group.get(key);
-    row.count += counts[i];
-    line.forEach((v, k) => { row.extra[k] += v; });
+  const rows = kindsOf(columns).map((own) => {
+    const sums = loss[0].map((_, k) => own.reduce((sum, i) => sum + loss[i][k], 0)), cheapest = Math.min(...sums);
+    const extra = sums.map((v) => v - cheapest), count = own.reduce((sum, i) => sum + counts[i], 0);
+    floor += cheapest;
+    return { rank: columns.map((ranks) => ranks[own[0]]), extra, count, most: Math.max(...extra) };
   });
-  const rows = [...group.values()];
-  for (const row of rows) {
-    const own = Math.min(...row.extra);
-    floor += own;
-    row.extra = row.extra.map((v) => v - own);
-    row.most = Math.max(...row.extra);
-  }
   return [least > 1 ? rows : rows.filter((row) => row.most > 0), floor]; // all labels cost the same on the others
-}
-
-// By column the cuts of all rows that separate them as an earlier column does: sums of random numbers find them, then
-// all rows are compared.
-function copiesOf(rows, C) {
-  let state = 12345;
-  const random = rows.map(() => (state = (state * 1103515245 + 12345) % 2147483648) + 1);
-  const total = random.reduce((a, b) => a + b, 0), known = new Map(), found = [];
-  for (let c = 0; c < C; c++) {
-    const order = rows.map((_, i) => i).sort((a, b) => rows[a].rank[c] - rows[b].rank[c]), own = [], copies = new Set();
-    let sum = 0;
-    order.forEach((i, at) => {
-      const cut = rows[i].rank[c];
-      sum += random[i];
-      if (at + 1 === rows.length || rows[order[at + 1]].rank[c] === cut) return;
-      const key = Math.min(sum, total - sum);
-      const same = ([d, k]) => {
-        const equal = (row) => (row.rank[c] <= cut) === (row.rank[d] <= k);
-        return rows.every(equal) || !rows.some(equal);
-      };
-      if ((known.get(key) || []).some(same)) copies.add(cut);
-      own.push([key, [c, cut]]);
-    });
-    for (const [key, cut] of own) known.set(key, [...(known.get(key) || []), cut]);
-    found.push(copies);
-  }
-  return found;
 }
 
 // Bounds of the sides of some cuts of a column, carried to all of its cuts; `whole` is a bound of all rows.
@@ -115,7 +79,8 @@ function readStates(facts, depth) {
 // What no tree costs less than, above what the rows cost at least.
 function stateBound(facts, rows, C, price, least) {
   const { depth } = facts, K = facts.classes.length, all = [...Array(C).keys()], levels = readStates(facts, depth);
-  const copies = copiesOf(rows, C);
+  const groups = cutGroups(all.map((c) => rows.map(({ rank }) => rank[c])));
+  const copies = groups.map((own) => own.filter(({ copy }) => copy).map(({ cut }) => cut));
   let nSplits = 0;
   const chains = all.map((column) => {
     const size = rows.reduce((most, { rank }) => Math.max(most, rank[column]), 0), splits = [];
@@ -143,7 +108,7 @@ function stateBound(facts, rows, C, price, least) {
     }
     return found;
   };
-  const isCopy = (c, from, to) => [...copies[c]].some((cut) => cut >= from && cut < to);
+  const isCopy = (c, from, to) => copies[c].some((cut) => cut >= from && cut < to);
   // Whether a cut is open to a tree that costs less than the target.
   const isOpen = (c, cuts, sides, whole, need, target) => {
     const [L, R] = carried(cuts, sides[0], sides[1], whole[0], true);

@@ -5,11 +5,11 @@
 // Costs are compared as doubles, and as fractions wherever these are too near to be told apart. Under `splits` and
 // `together` all trees are tried (whole-trees.js).
 "use strict";
-const { expect, whole, largest } = require("./values.js");
-const { rankColumns, countSplits } = require("./columns.js");
+const { expect, whole } = require("./values.js");
+const { kindsOf, cutGroups, rankColumns, countSplits } = require("./columns.js");
 const { Fraction, Lazy, ZERO, common } = require("./fractions.js");
 const { MEASURES } = require("./leaf-costs.js");
-const { expectTerms, walk } = require("./tree.js");
+const { expectTerms, expectLeaf, walk } = require("./tree.js");
 const wholeTrees = require("./whole-trees.js");
 
 const DEEPEST = 8;
@@ -37,17 +37,11 @@ const subsets = (of) => {
 const ofSides = (limit, share) => [{ ...limit, leaves: share }, { ...limit, leaves: share ? limit.leaves - share : 0 }];
 
 function treeCost(facts, data, measure, price, limit) {
-  const most = data.sums[0].map((_, k) => largest(data.sums, k));
-  const near = (told, found, off) => typeof told === "number" && Math.abs(told - found) <= 1e-9 * (off + Math.abs(found));
   let [low, high, leaves] = [ZERO, ZERO, 0];
   const leaf = (node, rows) => {
-    const plain = data.classes.includes(node.label) && !node.curve && (!node.line || measure.expectLine);
-    expect(plain, "a leaf of the tree states a label, a curve or a line that cannot be checked");
+    expect(data.classes.includes(node.label), "the tree predicts no class of the data");
     if (measure.expectLine) measure.expectLine(node.line, rows);
-    const held = data.sums[0].map((_, k) => rows.reduce((sum, i) => sum + data.sums[i][k], 0));
-    const told = [...node.counts, ...node.rows, ...node.sums], [found, off] = [held, most].map((line) => [line[1], line[0], ...line]);
-    const same = told.length === found.length && told.every((v, k) => near(v, found[k], off[k]));
-    expect(same, "a leaf of the tree tells other sums than its rows have");
+    expectLeaf(node, data, rows, Boolean(measure.expectLine));
     expect(rows.length >= limit.rows, `a leaf of the tree has fewer than ${limit.rows} rows`);
     leaves += 1;
     low = low.plus(measure.low(rows));
@@ -66,25 +60,15 @@ function bounds(columns, measure, price) {
   const n = columns[0].length, off = 64 * (measure.off + 1e-12 * price.toNumber()), priced = Lazy.of(price);
 
   // What rows cost that no column tells apart, on the first of them.
-  const floors = new Array(n).fill(0n), kinds = new Map();
-  for (let i = 0; i < n; i++) {
-    const key = columns.map((ranks) => ranks[i]).join();
-    if (!kinds.has(key)) kinds.set(key, []);
-    kinds.get(key).push(i);
-  }
-  const told = (measure.noFloor ? [] : [...kinds.values()]).filter((rows) => measure.alone || rows.length > 1).map((rows) => [rows[0], measure.low(rows)]);
+  const floors = new Array(n).fill(0n);
+  const told = (measure.noFloor ? [] : kindsOf(columns)).filter((rows) => measure.alone || rows.length > 1).map((rows) => [rows[0], measure.low(rows)]);
   const shared = told.reduce((unit, [, cost]) => (unit > WIDEST ? unit : unit * cost.below / common(unit, cost.below)), 1n), unit = shared > WIDEST ? 2n ** 64n : shared;
   for (const [i, cost] of told) floors[i] = cost.floor(unit);
   const floor = (rows) => new Fraction(rows.reduce((sum, i) => sum + floors[i], 0n), unit);
 
   // By column, the cuts that separate all rows as one of another column does: {rank: [group, whether it is turned]}.
-  const groups = new Map(), grouped = columns.map(() => new Map());
-  columns.forEach((ranks, c) => [...new Set(ranks)].sort((a, b) => a - b).slice(0, -1).forEach((cut) => {
-    const turned = ranks[0] > cut, key = ranks.map((rank) => (rank <= cut !== turned ? "1" : "0")).join("");
-    if (!groups.has(key)) groups.set(key, []);
-    groups.get(key).push([c, cut, turned]);
-  }));
-  [...groups.values()].filter((own) => own.length > 1).forEach((own, group) => own.forEach(([c, cut, turned]) => grouped[c].set(cut, [group, turned])));
+  const groups = cutGroups(columns), repeated = new Set(groups.flat().filter(({ copy }) => copy).map(({ group }) => group));
+  const grouped = groups.map((own) => new Map(own.filter(({ group }) => repeated.has(group)).map((one) => [one.cut, one])));
 
   const zeros = measure.rows.map((line) => line[0] - line[0]), added = (sums, i) => sums.map((one, k) => one + measure.rows[k][i]);
   const nearLeaf = (rows) => measure.near(rows.reduce(added, zeros));
@@ -183,7 +167,7 @@ function bounds(columns, measure, price) {
           bound[k] = one.plus(two);
         }
         ranks.forEach((rank, k) => { if (fits[k] && !grouped[c].has(rank)) found.push(priced.plus(bound[k])); });
-        for (const [cut, [group, turned]] of grouped[c]) {
+        for (const { cut, group, turned } of grouped[c].values()) {
           const k = ranks.filter((rank) => rank <= cut).length - 1; // the rank that stands for it on these rows
           if (k < 0 || cut >= cuts[cuts.length - 1].rank || !fits[k]) continue;
           const key = `${group},${turned ? limit.leaves - share : share}`;

@@ -49,16 +49,15 @@ function expectTree(facts, data) {
   expect(listed, "its tree states other columns than those of the data");
 }
 
-// What a leaf of labels states of its rows.
-function expectLeaf(node, data, rows) {
+// What a leaf states of its rows; `lines` says whether a line is checked elsewhere.
+function expectLeaf(node, data, rows, lines = false) {
   const sums = data.sums || [], total = (of) => rows.reduce((sum, i) => sum + of(i), 0);
   const byClass = (line) => data.classes.map((_, k) => total((i) => (data.y[i] === k ? line[i] : 0)));
-  const found = { counts: byClass(data.weight), rows: byClass(data.copies) };
-  expect(!node.line, "a leaf of its tree predicts a line, which this proof does not cover");
+  const found = { counts: byClass(data.weight), rows: byClass(data.copies), sums: (sums[0] || []).map((_, s) => total((i) => sums[i][s])) };
+  expect(lines || !node.line, "a leaf of its tree predicts a line, which this proof does not cover");
   const isList = (value, of) => Array.isArray(value) && value.every((v) => (of ? isList(v) : typeof v === "number"));
   for (const key of ["counts", "rows", "sums", "curve"])
     expect(!(key in node) || isList(node[key], key === "curve"), `the ${key} of a leaf of its tree are no list of numbers`);
-  if ((node.sums || []).length) found.sums = (sums[0] || []).map((_, s) => total((i) => sums[i][s]));
   if ((node.curve || []).length) found.curve = data.curve && rows.length ? data.curve(rows).flat() : [];
   const off = { counts: () => 1, rows: () => 1, sums: (v) => largest(sums, v), curve: () => 0 };
   for (const key of Object.keys(found).filter((key) => key in node)) {

@@ -7,7 +7,7 @@
 // to be told apart.
 "use strict";
 const { expect, whole } = require("./values.js");
-const { featuresOf } = require("./columns.js");
+const { cutGroups, featuresOf } = require("./columns.js");
 
 const MOST_TESTS = 5, MOST_SETS = 50000, LEVELS = 3, MOST_NEEDED = 6, FREE = 2;
 
@@ -45,13 +45,8 @@ function least(limits, some, columns, depth, limit, leaves) {
 // N splits part the rows into cells. What leads to a node is a state, a number of N digits: each split was answered 0 or 1,
 // or is still FREE. The best tree below a state is the leaf, or a free split and the best trees below its two answers.
 function setsOfSplits(asked, { measure, price, ranks, off }, depth, limit, leaves) {
-  const n = ranks[0].length, every = [...ranks[0].keys()], answers = new Map();
-  for (const rank of ranks)
-    for (const cut of [...new Set(rank)].sort((a, b) => a - b).slice(0, -1)) {
-      const side = rank.map((r) => Number(r <= cut !== rank[0] <= cut)); // which side is the left one tells no splits apart
-      answers.set(side.join(""), side);
-    }
-  const candidates = [...answers.values()], most = Math.min(asked, candidates.length), states = 3 ** most, cells = 2 ** most;
+  const n = ranks[0].length, every = [...ranks[0].keys()], kept = cutGroups(ranks).map((own) => own.filter(({ copy }) => !copy));
+  const candidates = kept.flatMap((own, c) => own.map(({ cut }) => ranks[c].map((r) => Number(r <= cut)))), most = Math.min(asked, candidates.length), states = 3 ** most, cells = 2 ** most;
   let sets = 1;
   for (let k = 0; k < most - 1; k++) sets *= (candidates.length - k) / (k + 1);
   expect(most <= MOST_TESTS && sets <= MOST_SETS, `it is of more sets of splits than ${MOST_SETS}, or of more than ${MOST_TESTS} splits`);

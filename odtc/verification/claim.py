@@ -301,8 +301,7 @@ def expect_leaf(leaf: dict, dataset: Dataset, rows: np.ndarray, lines: bool = Fa
         key: np.bincount(dataset.y[rows], each[rows], len(dataset.classes))
         for key, each in (("counts", dataset.weight), ("rows", dataset.copies))
     }
-    if leaf.get("sums"):
-        found["sums"] = dataset.sums[rows].sum(axis=0)
+    found["sums"] = dataset.sums[rows].sum(axis=0)
     if leaf.get("curve"):
         found["curve"] = _curve(dataset, rows)
     off = {"counts": 1.0, "rows": 1.0, "sums": np.abs(dataset.sums).max(axis=0, initial=0.0), "curve": 0.0}
