@@ -385,6 +385,19 @@ def test_a_search_by_sweeps_has_a_certificate(monkeypatch):
         assert found["certified"] is True and "uncertified" not in found
 
 
+def test_multipliers_of_cases_are_found_by_the_columns_of_the_checker(monkeypatch):
+    """A search whose constraints do not distinguish columns has one for all splits."""
+    seen, listed = [], write_constrained_certificate._listed
+    monkeypatch.setattr(
+        write_constrained_certificate, "_listed", lambda *given: [seen.append(given[::2]), listed(*given)][1]
+    )
+    problem = pipeline.pose(MONKS / "monks-1.csv", "dpflow", 3, constraints=("balanced_accuracy >= 0.5",), fitting=True)
+    facts = problem.module.search(problem, None, lambda *told: None).certificate()
+    ((read, known, _),) = seen
+    assert len(read.names) > 1 and frozenset(range(len(read.names))) in known.subset
+    assert check(json.loads(json.dumps(facts)), problem.encoded.dataset).optimal
+
+
 def test_what_stands_in_for_a_certificate_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(write_constrained_certificate, "small_enough", lambda *size: False)
     rng = np.random.default_rng(1)

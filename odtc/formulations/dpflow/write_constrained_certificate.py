@@ -1,6 +1,5 @@
 """From a problem with constraints to its certificate: the best tree, and the multipliers that bound all others."""
 
-from collections import Counter
 from collections.abc import Callable
 from math import lcm
 
@@ -49,8 +48,6 @@ LISTED_ONLY = (
     "monotone",
     "monotone_everywhere",
 )  # types of constraints that a search checks for every tree
-LEAST = 3  # cases: multipliers that settle more than this many become a pass over all cases
-FEW = 1000  # a pass at multipliers that exclude fewer than one of so many cases costs more than to list these cases
 
 
 def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
@@ -112,23 +109,13 @@ def _evidence(
     found: dict = {"multiplier_scale": scale, "passes": [], "cases": []}
     if read.problem.most_columns == 0:
         return found
-    order = np.arange(arrays.X.shape[1]) if order is None else order
-    factor = np.eye(len(arrays.bound)) if factor is None else factor
-    if read.problem.swept and len(read.walked) < len(arrays.subsets):
-        known, walked = _Multipliers(search, arrays, order, factor), {}
-        found["passes"], own = known.passes, known.of
-    else:
-        walked = _walked_cases(read, arrays, scale, claim)
-        by_case = len(walked) < len(arrays.subsets) and isinstance(search, ConstrainedSearch)
-        evidence = _by_case(search, arrays, order, factor) if by_case else {}
-        counted = Counter(m for (_, subset), m in evidence.items() if subset not in walked).most_common()
-        found["passes"] = [list(m) for m, count in counted if count > max(LEAST, len(evidence) / FEW)]
-        number = {frozenset(columns.tolist()): at for at, columns in enumerate(read.problem.column_sets)}
-
-        def own(root: int, columns: frozenset[int]) -> list[int]:
-            return list(evidence[root, number[columns]])
-
-    found["cases"] = [*walked.values(), *_listed(read, list(walked), found["passes"], own, scale, claim)]
+    walked = _walked_cases(read, arrays, scale, claim)
+    found["cases"] = list(walked.values())
+    if len(walked) < len(arrays.subsets):
+        order = np.arange(arrays.X.shape[1]) if order is None else order
+        known = _Multipliers(search, arrays, order, np.eye(len(arrays.bound)) if factor is None else factor)
+        found["passes"] = known.passes
+        found["cases"] += _listed(read, list(walked), known, scale, claim)
     return found
 
 
@@ -184,27 +171,6 @@ def _infeasible(problem: Problem, facts: dict, source: np.ndarray) -> dict:
     return facts | _evidence(read, arrays, search, 1) | {"of": read.of}
 
 
-def _by_case(search: ConstrainedSearch, arrays: ConstrainedProblem, order: np.ndarray, factor: np.ndarray) -> dict:
-    """Return {(root, set of columns): multipliers} for the splits and sets of `arrays`, from the results of the search
-    for its own cases, whose splits may be in another `order` and whose multipliers `factor` converts (as in
-    `_Multipliers`). The multipliers are those of a case of the same splits, or of more, or of any."""
-    mine = search.original
-    splits = mine.subsets[:, mine.column][:, order]  # of each subset of the search
-    place = {split: at for at, split in enumerate(order.tolist())}
-    known: dict[int, list[tuple[int, np.ndarray]]] = {}
-    for root, subset, m in search.evidence():
-        known.setdefault(place.get(int(root), -1), []).append((subset, np.rint(factor @ m)))
-    largest = fixed_point(arrays)[1]
-    found = {}
-    for subset, wanted in enumerate(arrays.subsets[:, arrays.column]):
-        apart = (splits != wanted).sum(axis=1) + len(wanted) * (wanted & ~splits).any(axis=1)
-        for root in np.flatnonzero(wanted & arrays.allowed[0]).tolist():
-            near = min(known.get(root, ()), key=lambda case: apart[case[0]], default=None)
-            m = np.zeros(len(arrays.bound)) if near is None else near[1]
-            found[root, subset] = tuple(map(int, np.clip(m, 0, largest)))
-    return found
-
-
 class _Multipliers:
     """Multipliers that a search has for the cases of a certificate.
 
@@ -223,11 +189,9 @@ class _Multipliers:
         mine = search.original if isinstance(search, ConstrainedSearch) else search.problem
         self.known, self.order, self.factor = search.settled(), order, factor
         self.largest = fixed_point(arrays)[1]
-        column = dict(zip(mine.column[order].tolist(), arrays.column.tolist()))
-        self.subset = {
-            frozenset(column[c] for c in np.flatnonzero(subset).tolist() if c in column): number
-            for number, subset in enumerate(mine.subsets)
-        }
+        # Each column of the search with each column of the arrays whose splits it has: one may be all columns.
+        theirs, own = np.unique([mine.column[order], arrays.column], axis=1)
+        self.subset = {frozenset(own[subset[theirs]].tolist()): at for at, subset in enumerate(mine.subsets)}
 
     @property
     def passes(self) -> list[list[int]]:
@@ -499,16 +463,16 @@ def _walked_cases(read: Read, arrays: ConstrainedProblem, scale: int, claim: int
     return found
 
 
-def _listed(read: Read, walked: list[int], passes, own, scale: int, claim: int) -> list[dict]:
+def _listed(read: Read, walked: list[int], known: _Multipliers, scale: int, claim: int) -> list[dict]:
     """Return the cases that passes leave, of one set of columns after the other, with multipliers at which their lists
     show that none of their trees costs less; those of the `walked` sets are settled."""
-    names = np.array(read.names)
+    names, passes = np.array(read.names), known.passes
     sets, cases = read.problem.column_sets, []
     alive = surviving(read.problem, scale, passes, claim, np.isin(np.arange(len(sets)), walked))
     for subset, root in np.argwhere(alive.T).tolist():
         deadline.check()
         columns = np.unique(sets[subset])
-        every = [own(root, frozenset(columns.tolist())), *passes]
+        every = [known.of(root, frozenset(columns.tolist())), *passes]
         multipliers = next((m for m in every if excluded(read.problem, scale, root, columns, m, claim)), None)
         if multipliers is None:
             raise ChoiceError("the lists of subtrees are too long for a certificate; take fewer splits")
