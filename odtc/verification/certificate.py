@@ -28,9 +28,8 @@ from odtc.base.json_schema import (
 )
 from odtc.base.wording import command
 from odtc.data.dataset import Dataset
-from odtc.data.reading_spec import SIGNS
 from odtc.errors import CertificateError, OdtcError, TimeLimitReached
-from odtc.verification.claim import OF_TREE, Proof, node_shape
+from odtc.verification.claim import GIVEN, OF_TREE, POLICIES, Proof, node_shape
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 
 SCHEMA = "odtc.proof/1"
@@ -51,16 +50,11 @@ HEADER = {
 SOURCE = {
     "data": {
         "target": TEXT,
-        "missing": ("drop", "error", "separate"),
+        "missing": POLICIES,
         "path?": TEXT,
-        "categorical?": [TEXT],
-        "numeric?": [TEXT],
         "weights?": (TEXT, None),
         "auxiliary?": [TEXT],
-        "ignore?": [TEXT],
-        "ordered?": [TEXT],
-        "missing_mark?": [TEXT],
-        "decimal?": SIGNS,
+        **GIVEN,
         "sha256?": (TEXT, None),
     }
 }

@@ -59,14 +59,25 @@ class Proof:
         return math.isinf(self.objective)
 
 
-# The shape of the terms (odtc.base.json_schema).
+# The shape of the options of reading that a certificate states if they were given (odtc.base.json_schema).
+GIVEN = {
+    "categorical?": [TEXT],
+    "numeric?": [TEXT],
+    "ignore?": [TEXT],
+    "ordered?": [TEXT],
+    "missing_mark?": [TEXT],
+    "decimal?": SIGNS,
+}
+POLICIES = ("drop", "error", "separate")  # for missing cells
+# The shape of the terms.
 SHAPE = {
+    **GIVEN,
     "target": TEXT,
     "classes": [TEXT],
     "columns": [TEXT],
     "auxiliary": [TEXT],
     "weights": (TEXT, None),
-    "missing": ("drop", "error", "separate"),
+    "missing": POLICIES,
     "n_rows": WHOLE,
     "n_dropped_missing": WHOLE,
     "n_dropped_unlabelled": WHOLE,
@@ -75,12 +86,6 @@ SHAPE = {
     "n_candidate_splits": WHOLE,
     "all_splits": FLAG,
     "constraints": [TEXT],
-    "categorical?": [TEXT],
-    "numeric?": [TEXT],
-    "ignore?": [TEXT],
-    "ordered?": [TEXT],
-    "missing_mark?": [TEXT],
-    "decimal?": SIGNS,
     **LAYOUT_SHAPE,
     "n_skipped_lines?": WHOLE,
     "hold_out?": NUMBER,

@@ -50,9 +50,7 @@ class Numbers:
 
     Attributes
     ----------
-    weight_scale : int, which makes all weights whole
-    costs : list of list of int, of an error, in the units of the certificate
-    price : int, the penalty of a branch node
+    facts : dict, the depth with the scales and costs that a certificate states
     scale : int, units of an objective of 1
     unit : int, units of one unit of the search
 
@@ -69,7 +67,7 @@ class Numbers:
         branch = exact_share(problem.params.lambda_)
         of_cost *= 1 - branch
         below = lcm(of_cost.denominator, branch.denominator)
-        self.weight_scale, self.scale = of_weight.denominator, of_weight.denominator * below
+        self.scale = of_weight.denominator * below
         most = Fraction(float(encoded.loss.sum() + encoded.weight.sum()))  # a scale may be beyond all doubles
         rounded = search_costs(problem).parts is not None
         # The scale itself and the penalty of a node are such numbers, too.
@@ -77,8 +75,14 @@ class Numbers:
             from odtc.problem.constraints.search_units import TOO_FINE
 
             raise ChoiceError(TOO_FINE)
-        self.costs = [[cost * int(of_cost * below) for cost in line] for line in whole.tolist()]
-        self.price, self.unit = int(self.scale * branch), int(search_costs(problem).step * self.scale)
+        self.unit = int(search_costs(problem).step * self.scale)
+        self.facts = {
+            "depth": int(problem.topology.depth),
+            "weight_scale": of_weight.denominator,
+            "loss": [[cost * int(of_cost * below) for cost in line] for line in whole.tolist()],
+            "penalty": int(self.scale * branch),
+            "scale": self.scale,
+        }
 
 
 def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None] = lambda: None) -> dict:
@@ -111,21 +115,25 @@ def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None]
         from odtc.problem.constraints.search_units import TOO_FINE
 
         raise ChoiceError(TOO_FINE)
-    claim = _claim(problem, numbers, heap)
-    floor = int(ranked.floor) * numbers.unit
-    bound = min(search.search.lower(depth), (claim["claim"] - floor) // unit)
+    claim, floor = int(exact_objective(problem).cost(heap) * numbers.scale), int(ranked.floor) * numbers.unit
+    bound = min(search.search.lower(depth), (claim - floor) // unit)
     columns = CertificateColumns(problem.encoded, search.splits.scales, ranked.columns)
     states = [
         ";".join(columns.entry(lower * unit, free, points) for lower, free, points in level)
         for level in interval_states(search.search, depth, bound, look)
     ]
-    facts = head(problem, LABELS) | {
-        "columns": columns.facts,
-        "least": least_rows(problem),
-        **claim,
-        "bound": floor + bound * unit,
-        "states": states,
-    }
+    facts = (
+        head(problem, LABELS)
+        | numbers.facts
+        | {
+            "columns": columns.facts,
+            "least": least_rows(problem),
+            "claim": claim,
+            "tree": tree_facts(heap.to_tree(problem.encoded)),
+            "bound": floor + bound * unit,
+            "states": states,
+        }
+    )
     dataset = problem.encoded.dataset
     ranks = rank_columns(columns.facts, dataset, left_of, look)
     given = [f"leaf_rows >= {facts['least']}"] if facts["least"] > 1 else []
@@ -174,16 +182,3 @@ def head(problem: Problem, kind: str) -> dict:
 def tree_facts(tree: Tree) -> dict:
     """Return the JSON of a tree as a certificate states it: in costs, also if these are negated values of the goal."""
     return replace(tree, goal="").to_json()
-
-
-def _claim(problem: Problem, numbers: Numbers, heap: HeapTree) -> dict:
-    """Return a tree with its cost."""
-    return {
-        "depth": int(problem.topology.depth),
-        "weight_scale": numbers.weight_scale,
-        "loss": numbers.costs,
-        "penalty": numbers.price,
-        "scale": numbers.scale,
-        "claim": int(exact_objective(problem).cost(heap) * numbers.scale),
-        "tree": tree_facts(heap.to_tree(problem.encoded)),
-    }

@@ -1,7 +1,6 @@
 """From a problem with constraints to its certificate: the best tree, and the multipliers that bound all others."""
 
 from collections.abc import Callable
-from math import lcm
 
 import numpy as np
 
@@ -23,10 +22,8 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
 from odtc.formulations.dpflow.certificate_columns import columns_by_feature
-from odtc.formulations.dpflow.write_certificate import head, tree_facts
-from odtc.problem.branch_penalty import exact_share
+from odtc.formulations.dpflow.write_certificate import Numbers, head, require_splits_of_columns, tree_facts
 from odtc.problem.constraints.search_terms import accepting, refined, search_problem, terms_of
-from odtc.problem.constraints.search_units import TOO_FINE, WHOLE, whole
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.verification.certificate import CONSTRAINTS
@@ -60,19 +57,12 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
         For a constraint, a depth or an encoding that a certificate does not support, and if the search did not end.
     """
     encoded = problem.encoded
-    if any(isinstance(split, Oblique) for split in encoded.splits):
-        raise ChoiceError(
-            f"a certificate supports splits on one column only; the encoding {encoded.scheme!r} has hyperplanes: "
-            f"choose another {option('encoding')}"
-        )
+    require_splits_of_columns(encoded)
     facts, source = _head(problem)
     try:
-        read = read_problem(facts, encoded.dataset)
+        read, arrays, order, search, found = _searched_for(problem, facts, source)
     except CertificateError as refused:
         raise ChoiceError(str(refused)) from None
-    order = source[read.kept]
-    arrays = _arrays(read, _ones_left(encoded, read, order), _accepting(problem, order))
-    search, found = _searched(problem, read, arrays, order)
     if found.infeasible:
         return _infeasible(problem, facts, source), None
     heap = settle(_in_order(found, order), encoded, found.label)
@@ -119,8 +109,14 @@ def _evidence(
     return found
 
 
-def _searched(problem: Problem, read: Read, arrays: ConstrainedProblem, order: np.ndarray) -> tuple[Engine, Found]:
-    """Return a search that has reached its end, over arrays with the splits in this order."""
+def _searched_for(
+    problem: Problem, facts: dict, source: np.ndarray
+) -> tuple[Read, ConstrainedProblem, np.ndarray, Engine, Found]:
+    """Return (the problem as the checker reads it, its arrays, the splits of the encoding that theirs are, a search
+    over them that has reached its end, and its result)."""
+    read = read_problem(facts, problem.encoded.dataset)
+    order = source[read.kept]
+    arrays = _arrays(read, _ones_left(problem.encoded, read, order), _accepting(problem, order))
     try:
         if swept(arrays.depth, arrays.X.shape[1]) or len(read.walked) == len(arrays.subsets):
             search = engine_of(arrays, search_problem(problem).scale[order])
@@ -135,7 +131,7 @@ def _searched(problem: Problem, read: Read, arrays: ConstrainedProblem, order: n
     except TooLarge as refused:
         raise ChoiceError(f"no certificate can be made: {refused}") from None
     if found.proved:
-        return search, found
+        return read, arrays, order, search, found
     if not deadline.is_over() and not deadline.is_interrupted():
         raise ChoiceError(f"the search ended without a proof; take fewer splits ({option('encoding', 'auto:bins=8')})")
     raise _unproved(problem, found, order)
@@ -162,10 +158,7 @@ def _in_order(found: Found, order: np.ndarray) -> np.ndarray:
 def _infeasible(problem: Problem, facts: dict, source: np.ndarray) -> dict:
     """Return the certificate that no tree satisfies the constraints: if all trees cost 0, none costs less than 1."""
     facts = facts | {"tree": None, "claim": None, "bound": None}
-    read = read_problem(facts, problem.encoded.dataset)
-    order = source[read.kept]
-    arrays = _arrays(read, _ones_left(problem.encoded, read, order), _accepting(problem, order))
-    search, found = _searched(problem, read, arrays, order)
+    read, arrays, _, search, found = _searched_for(problem, facts, source)
     if not found.infeasible:
         raise ChoiceError("the constraints can be satisfied")
     return facts | _evidence(read, arrays, search, 1) | {"of": read.of}
@@ -371,30 +364,15 @@ def _stated(problem: Problem) -> list[bool]:
 
 def _head(problem: Problem) -> tuple[dict, np.ndarray]:
     """Return all parts that do not need the search, and the split of the encoding that each cut of the columns is."""
-    encoded, branch = problem.encoded, exact_share(problem.params.lambda_)
-    try:
-        weight_scale = whole(encoded.dataset.weight)[1]
-        costs, cost_scale = whole(encoded.cost)
-    except TooLarge as refused:
-        raise ChoiceError(f"a certificate counts in whole numbers: {refused}") from None
-    price = 1 - branch
-    unit = lcm(branch.denominator, price.denominator)
-    scale = weight_scale * unit * cost_scale
-    if scale >= WHOLE:
-        raise ChoiceError(TOO_FINE)
+    numbers = Numbers(problem)
     rises = any(given.name == "monotone" for given in problem.constraints)  # it depends on the columns of a split
-    columns, source = columns_by_feature(encoded, rises)
+    columns, source = columns_by_feature(problem.encoded, rises)
     facts = {
         "columns": columns,
-        "depth": int(problem.topology.depth),
         "constraints": [str(given) for given in problem.constraints],
-        "weight_scale": int(weight_scale),
-        "loss": [[int(unit * price) * int(cost) for cost in line] for line in costs.tolist()],
-        "penalty": int(scale * branch),
-        "scale": int(scale),
         "claim": 0,
     }
-    return head(problem, CONSTRAINTS) | facts, source
+    return head(problem, CONSTRAINTS) | numbers.facts | facts, source
 
 
 def _accepting(problem: Problem, order: np.ndarray) -> Callable[[np.ndarray, np.ndarray], bool] | None:
