@@ -2,7 +2,7 @@
 
 The certificate has no entries for these levels: cuts are evaluated until their bounds close all others
 (odtc.verification.node_cuts). The cost of the best tree with one split on either side of a cut is counted from the
-data: for the cuts of one column, one table of the costs of the rows left of each cut, by the positions of all columns.
+data by the loops of certificates under constraints, because a least number of rows in a leaf is a constraint.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.errors import CertificateError
+from odtc.verification.constrained.sweep_kernel import two_levels
 from odtc.verification.node_cuts import NodeCuts, Rows
 
-CELLS = 2_000_000  # of a table that is stored at once
+CELLS = 50_000_000  # sums between two looks at the clock
 
 
 def best_stump(cuts: NodeCuts, loss: np.ndarray) -> float:
@@ -56,12 +57,12 @@ def require_pair(rows: Rows, members: np.ndarray, target: float, look: Callable[
             )
         places = _middles(open_, cuts.column)
         evaluated[places] = True
-        for column in np.unique(cuts.column[places]):
-            here = places[cuts.column[places] == column]
-            for begin in range(0, len(here), step := max(1, CELLS // shape)):
-                look()
-                part = here[begin : begin + step]
-                free[:, part], own[:, part] = _stumps(cuts, loss, part, strict)
+        for begin in range(0, len(places), step := max(1, CELLS // shape)):
+            look()
+            part = places[begin : begin + step]
+            free[:, part] = _sides(cuts, loss, part, 0)
+            if strict:
+                own[:, part] = _sides(cuts, loss, part, rows.least)
 
 
 def _middles(open_, column):
@@ -74,40 +75,30 @@ def _middles(open_, column):
     return (at[begin] + at[end]) // 2
 
 
-def _stumps(cuts, loss, places, strict):
-    """Return, per position of one column, the least cost of one split or a label on its left and its right, float64
-    (2, places); first without, then with enough rows in each leaf."""
-    column = int(cuts.column[places[0]])
-    line = np.searchsorted(places, cuts.place[:, column])  # the first of the places that has the row on its left
-    index = (line[:, None] * cuts.size + cuts.place).reshape(-1)
-    lines = len(places)
-
-    def table(values):
-        """Return (left of the position and of each cut, left of the position), for one value per row."""
-        each = np.repeat(values, cuts.place.shape[1])
-        sums = np.bincount(index, each, (lines + 1) * cuts.size).reshape(lines + 1, cuts.size)[:lines]
-        np.cumsum(sums, axis=0, out=sums)
-        whole = np.cumsum(np.bincount(line, values, lines + 1))[:lines]
-        sums[:, cuts.first[1:]] -= whole[:, None]
-        return np.cumsum(sums, axis=1, out=sums), whole
-
-    pairs = None
-    labels = None
-    for k in range(loss.shape[1]):
-        both, whole = table(loss[:, k])
-        every, total = cuts.up_to(loss[:, k]), float(loss[:, k].sum())
-        sides = both, whole[:, None] - both, every - both, (total - whole)[:, None] - (every - both)
-        own = whole, total - whole
-        pairs = list(sides) if pairs is None else [np.minimum(a, b) for a, b in zip(pairs, sides)]
-        labels = list(own) if labels is None else [np.minimum(a, b) for a, b in zip(labels, own)]
-    price = cuts.rows.price
-    splits = pairs[0] + pairs[1] + price, pairs[2] + pairs[3] + price
-    free = np.stack([np.minimum(label, split.min(axis=1)) for label, split in zip(labels, splits)])
-    if not strict:
-        return free, 0.0
-    count, least = cuts.rows.count[cuts.members], cuts.rows.least
-    both, whole = table(count)
-    every, total = cuts.up_to(count), float(count.sum())
-    counted = (both, whole[:, None] - both), (every - both, (total - whole)[:, None] - (every - both))
-    bare = [np.where((one >= least) & (two >= least), split, np.inf) for (one, two), split in zip(counted, splits)]
-    return free, np.stack([np.minimum(label, split.min(axis=1)) for label, split in zip(labels, bare)])
+def _sides(cuts: NodeCuts, loss: np.ndarray, places: np.ndarray, least: int) -> np.ndarray:
+    """Return the least cost of at most one split on the left and on the right of some positions, float64 (2, places),
+    whose leaves have at least this many rows."""
+    rows, n, n_columns = cuts.rows, len(loss), cuts.place.shape[1]
+    value = np.concatenate([loss[:, 1:] - loss[:, :1], rows.count[cuts.members, None]], axis=1)
+    at = (rows.begin[cuts.column] + cuts.rank)[places]
+    found, labels, columns = np.full((2, rows.n_places), -np.inf), loss.shape[1], np.arange(n_columns)
+    found[:, at] = np.inf
+    first, all_ = np.isin(columns, cuts.column[places]), np.ones((n_columns, n_columns), bool)
+    two_levels(
+        rows.columns.rank[cuts.members],
+        np.arange(n),
+        value,
+        np.zeros(labels),
+        np.full((1, labels), float(least)),
+        rows.price,
+        columns,
+        first,
+        all_,
+        all_[:1],
+        columns[None],
+        np.empty(1),
+        found,
+        rows.begin,
+    )
+    left = cuts.up_to(loss[:, 0])[places]  # of the first label, above which the costs are
+    return found[:, at] + np.stack([left, loss[:, 0].sum() - left])

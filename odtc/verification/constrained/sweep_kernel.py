@@ -83,7 +83,7 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
     out : float64 (sets,)
     each : float64 (2, tests)
         The same of the subtree on each side of a split at the root, over the first set; unchanged if it has no splits,
-        and where a split separates no rows.
+        and where a split separates no rows. Roots for which it is -inf are left out.
     begin : int64 (chains,)
         Where the splits of each chain begin in `each`.
     """
@@ -174,6 +174,8 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
                 left[v] = every[v] - left[v]
                 for k in range(start[S]):
                     here[k, v] = total[k, v] - here[k, v]
+            if each.shape[1] > 0 and each[0, begin[a] + given[a, cut]] == -np.inf:
+                continue
             for v in range(V):
                 right[v] = every[v] - left[v]
             best[0, :], best[1, :] = leaf_of(left, nothing, beside, least), leaf_of(right, nothing, beside, least)
