@@ -55,7 +55,6 @@ class IntervalBound:
             raise ValueError("expected states of the levels from the root to the last but one")
         self.levels = [_entries(text, level) for level, text in enumerate(texts)]
         self.rows, self.depth, self.check = rows, depth, check
-        self.n_states = sum(map(len, self.levels))
         self._free = rows if rows.least == 1 else Rows(rows.columns, rows.loss, rows.count, rows.price, 1)
 
     def of_root(self) -> float:
@@ -115,7 +114,7 @@ class IntervalBound:
                 raise CertificateError(f"one split costs less than the target {target:.0f}")
             return
         if height == 3 and not len(state.points) and rows.least == 1:
-            if target > rows.price and (least := least_cost(rows, members, self.n_states)) < target:
+            if target > rows.price and (least := least_cost(rows, members)) < target:
                 raise CertificateError(
                     f"a tree of three levels costs {least:.0f} there, above the cost that no tree can avoid, the "
                     f"target is {target:.0f}"

@@ -1,8 +1,8 @@
 """The best tree of three levels over few cuts, counted from the data: a state of a certificate that names no others.
 
-Compiled loops count sums over all sets of three cuts (odtc.verification.leaf_sums.every_tree); numpy counts those over
-pairs of cuts on either side of each, and with two levels those over pairs of cuts of all rows, by products of matrices.
-All sums are of whole numbers, so that they are exact in any order.
+Compiled loops count sums over all sets of three cuts (odtc.verification.leaf_sums.every_tree); of two levels, numpy
+counts those over pairs of cuts by products of matrices. All sums are of whole numbers, so that they are exact in any
+order.
 """
 
 import math
@@ -30,7 +30,7 @@ def is_quick(n_labels: int, n_cuts: int, true: float) -> bool:
     return n_labels <= LABELS and math.comb(n_cuts, 3) <= SETS and true <= MOST
 
 
-def least_cost(rows: Rows, members: np.ndarray, n_states: int) -> float:
+def least_cost(rows: Rows, members: np.ndarray) -> float:
     """Return the cost of the best tree of three levels whose root is a split, with any number of rows in a leaf;
     infinite if no cut separates the rows.
 
@@ -38,7 +38,6 @@ def least_cost(rows: Rows, members: np.ndarray, n_states: int) -> float:
     ----------
     rows : Rows
     members : int64 (members,)
-    n_states : int, how many states of this level are checked, for the choice of loops
 
     Raises
     ------
@@ -55,9 +54,9 @@ def least_cost(rows: Rows, members: np.ndarray, n_states: int) -> float:
         )
     answers = cuts.place[:, cuts.column[parts]] <= parts
     sides = None
-    if loss.shape[1] <= LABELS and every_tree.repays(n_states * len(members) * float(len(parts)) ** 3):
+    if loss.shape[1] <= LABELS:
         sides = every_tree.least_sides(np.ascontiguousarray(answers.T), loss, rows.price)
-    if sides is None:
+    if sides is None:  # of more labels, or of fewer than three cuts
         sides = _least_sides(answers, loss, rows.price)
     return float((sides.reshape(-1, 2).sum(axis=1) + rows.price).min(initial=np.inf))
 
@@ -79,14 +78,8 @@ def least_of_two(answers: np.ndarray, loss: np.ndarray, price: float) -> float:
     if loss.shape[1] != 2:
         return float(_of_roots(_pairs(answers, loss), loss.sum(axis=0), price).min())
     (pairs,) = _pairs(answers, (loss[:, 0] - loss[:, 1])[:, None])
-    both, (all_, gap) = loss.sum(axis=1) @ answers, _both_and_gap(loss)
-    return float(_of_two(pairs, both, all_, gap, price).min())
-
-
-def _both_and_gap(loss: np.ndarray) -> tuple[float, float]:
-    """Return the cost of both labels on some rows, and of the first one minus that of the second."""
     first, second = loss.sum(axis=0).tolist()
-    return first + second, first - second
+    return float(_of_two(pairs, loss.sum(axis=1) @ answers, first + second, first - second, price).min())
 
 
 def _of_two(pairs: np.ndarray, both: np.ndarray, all_: float, gap: float, price: float) -> np.ndarray:
@@ -124,37 +117,17 @@ def _halves(total: np.ndarray, gap: np.ndarray, pairs: np.ndarray, price: float)
 
 def _least_sides(answers: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
     """Return float64 (splits, 2): the cost of the best tree of two levels on either side of each split (true and
-    false), in any order; `answers` is bool (rows, splits)."""
-    if loss.shape[1] == 2:
-        return _least_sides_of_two(answers, loss, price)
-    whole, total, found = _pairs(answers, loss), loss.sum(axis=0), []
-    for own in answers.T:
-        part = own if 2 * own.sum() <= len(own) else ~own  # the sums of the others follow by subtraction
-        pairs, here = _pairs(answers[part], loss[part], whole.dtype), loss[part].sum(axis=0)
-        found.append([_two_levels(pairs, here, price), _two_levels(whole - pairs, total - here, price)])
-    return np.array(found)
+    false); `answers` is bool (rows, splits)."""
+    sides = [[(answers[part], loss[part]) for part in (own, ~own)] for own in answers.T]
+    return np.array(
+        [[min(costs.sum(axis=0).min(), least_of_two(own, costs, price)) for own, costs in both] for both in sides]
+    )
 
 
-def _least_sides_of_two(answers: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
-    """Do the same for two labels."""
-    gaps, costs = loss[:, 0] - loss[:, 1], loss.sum(axis=1)
-    (whole,), (of_pairs,) = _pairs(answers, gaps[:, None]), _pairs(answers, costs[:, None])
-    of_all, (all_, gap), found = np.diagonal(of_pairs).astype(float), _both_and_gap(loss), []
-    for own, both in zip(answers.T, of_pairs.astype(float)):
-        part = own
-        if 2 * own.sum() > len(own):
-            part, both = ~own, of_all - both
-        (pairs,), (here, turn) = _pairs(answers[part], gaps[part, None], whole.dtype), _both_and_gap(loss[part])
-        sides = (pairs, both, here, turn), (whole - pairs, of_all - both, all_ - here, gap - turn)
-        leaves = [(side[2] - abs(side[3])) / 2 for side in sides]
-        found.append([min(leaf, float(_of_two(*side, price).min())) for leaf, side in zip(leaves, sides)])
-    return np.array(found)
-
-
-def _pairs(answers: np.ndarray, loss: np.ndarray, real=None) -> np.ndarray:
+def _pairs(answers: np.ndarray, loss: np.ndarray) -> np.ndarray:
     """Return (labels, splits, splits): the cost of a label on the rows for which two splits are true, in float32 if
-    that counts all of these whole numbers exactly, because it multiplies twice as fast, or in the type `real`."""
-    real = real or (np.float32 if float(np.abs(loss).sum()) < 2**24 else np.float64)
+    that counts all of these whole numbers exactly, because it multiplies twice as fast."""
+    real = np.float32 if float(np.abs(loss).sum()) < 2**24 else np.float64
     found = np.zeros((loss.shape[1], answers.shape[1], answers.shape[1]), real)
     step = max(1, BLOCK // max(1, answers.shape[1]))
     for begin in range(0, len(answers), step):
@@ -165,14 +138,9 @@ def _pairs(answers: np.ndarray, loss: np.ndarray, real=None) -> np.ndarray:
     return found
 
 
-def _two_levels(pairs, total, price) -> float:
-    """Return the least cost of a tree of two levels, from the sums over pairs of splits and over all rows,
-    by labels."""
-    return float(min(total.min(), _of_roots(pairs, total, price).min(initial=np.inf)))
-
-
 def _of_roots(pairs, total, price) -> np.ndarray:
-    """Return float64 (splits,): the same of a tree with each split at its root."""
+    """Return float64 (splits,): the least cost of a tree of two levels with each split at its root, from the sums over
+    pairs of splits and over all rows, by labels."""
     total = total.astype(pairs.dtype)
     one = np.diagonal(pairs, axis1=1, axis2=2)
     true = pairs.min(axis=0), (one[:, :, None] - pairs).min(axis=0)

@@ -17,7 +17,6 @@ from odtc.base.kernels import kernel
 from odtc.verification.leaf_sums.two_levels import CHEAPEST, part_gain  # noqa: F401
 
 MOST = 5_000_000  # sets of four splits
-LONG = 3e9  # sums that numpy takes some tenths of a second for
 AT_ONCE = 2e7  # sums between two looks at the clock
 
 
@@ -203,11 +202,6 @@ def join_pairs(sums, every, laws, price, pairs):
                 x, y = every[0] - x, every[1] - y
             found[a, side] = max(part_gain(law, unit, x, y), found[a, side] - price)
     return found
-
-
-def repays(work: float) -> bool:
-    """Return whether the kernels pay for this many sums in numpy."""
-    return work > LONG
 
 
 def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float, levels: int) -> np.ndarray | None:
