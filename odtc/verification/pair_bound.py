@@ -40,12 +40,9 @@ def require_pair(rows: Rows, members: np.ndarray, target: float, look: Callable[
     shape = cuts.size
     free, own = np.zeros((2, shape)), np.zeros((2, shape))
     evaluated = np.zeros(shape, bool)
-    strict = rows.least > 1
     while True:
-        left, right = cuts.carried(*free, 0.0)
-        if strict:
-            ours = cuts.carried(*own, 0.0, falls=False)
-            left, right = np.maximum(left, ours[0]), np.maximum(right, ours[1])
+        ours = cuts.carried(*own, 0.0, falls=False)
+        left, right = map(np.maximum, cuts.carried(*free, 0.0), ours)
         open_ = cuts.parts & (left + right < least)
         if not open_.any():
             return
@@ -61,8 +58,7 @@ def require_pair(rows: Rows, members: np.ndarray, target: float, look: Callable[
             look()
             part = places[begin : begin + step]
             free[:, part] = _sides(cuts, loss, part, 0)
-            if strict:
-                own[:, part] = _sides(cuts, loss, part, rows.least)
+            own[:, part] = _sides(cuts, loss, part, rows.least)
 
 
 def _middles(open_, column):

@@ -74,7 +74,7 @@ def test_of_tests_that_part_the_rows_alike_the_first_is_looked_at():
         changed["of"] = claim_of(wide, 2, 8, True, [text])
         changed["tree"] = {"root": facts["tree"]["root"]}
         found = read_problem(changed, wide)
-        assert len(found.kept) == left and found.terms == changed["of"]
+        assert len(found.kept) == left and found.of == changed["of"]
         columns = (
             [["a", "b", "c"]] if left == 5 else [["a", "b"], ["a", "c"], ["b", "c"], ["a", "d"], ["b", "d"], ["c", "d"]]
         )
