@@ -191,10 +191,10 @@ def test_what_a_leaf_tells_of_its_sums_is_that_of_its_rows(task, key):
             if taken:
                 assert check(facts, data).optimal
                 continue
-            with pytest.raises(CertificateError, match="states sums that differ from its rows|not whole|damaged"):
+            with pytest.raises(CertificateError, match=f"has the {key} |not whole|damaged"):
                 check(facts, data)
     leaf[key] = [*told, 1.0]
-    with pytest.raises(CertificateError, match="states sums that differ from its rows"):
+    with pytest.raises(CertificateError, match=f"has the {key} "):
         check(facts, data)
 
 
@@ -655,5 +655,5 @@ def test_a_tree_of_more_leaves_or_another_label_is_refused():
         check(facts, numbers())
     facts = true()
     next(leaves(facts["tree"]["root"], numbers(), np.arange(12)))[0]["label"] = "other"
-    with pytest.raises(CertificateError, match="a label, a curve or a line that cannot be checked|expected"):
+    with pytest.raises(CertificateError, match="'other' is not in list|expected"):
         check(facts, numbers())

@@ -174,7 +174,7 @@ def _parts_of_tree(facts: dict, dataset: Dataset, measure) -> tuple[list[np.ndar
     splits: list[dict] = []
 
     def leaf(node: dict, rows: np.ndarray) -> None:
-        dataset.classes.index(node["label"])  # raises ValueError for another label
+        list(dataset.classes).index(node["label"])  # raises ValueError for another label
         if measure.LAW is None:
             measure.expect_line(node.get("line"), rows)
         expect_leaf(node, dataset, rows, lines=measure.LAW is None)
