@@ -395,6 +395,14 @@ def test_the_certificate_of_a_survival_run_costs_what_its_tree_costs(tmp_path):
     assert odtc("verify", "m", folder=tmp_path).code == 0
 
 
+def test_a_manifest_of_linear_leaves_says_that_it_has_no_rows(tmp_path):
+    words = (MONKS.parent / "iris/iris.csv", "--task", "regression", "--leaf", "linear", "--ignore", "species")
+    solved = ("--depth", 1, "--encoding", "auto:bins=2", "--model", "dpflow", "--solver", "highs", "-o", "m")
+    assert odtc("fit", *words, "--min-leaf-rows", 20, *solved, folder=tmp_path).code == 0
+    for command in (("verify", "m"), ("decode", "m"), ("report", "m")):
+        assert "which the lines of leaves need, got the sums of a manifest" in refused(odtc(*command, folder=tmp_path))
+
+
 def test_a_tree_without_a_run_is_not_checked_as_the_tree_of_another_run(tmp_path):
     """A solution of the same rows in the folder belongs to another stem, so it is no evidence against an imported tree,
     nor against a certified one next to which a model was built."""
