@@ -1,6 +1,7 @@
 """What the tests of the command line share: `odtc` run in this process or as a user starts it."""
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -12,6 +13,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
+
+from typer.main import get_command
 
 from odtc.cli import app
 from odtc.cli.app import main
@@ -34,6 +37,12 @@ class Said:
         return json.loads(self.out)
 
 
+@functools.cache
+def _command_line(only, make=app.command_line):
+    """The command line, which typer makes from the annotations of its options: once for all commands of a process."""
+    return get_command(make(only))
+
+
 def odtc(*words, folder=".") -> Said:
     """`odtc words…` in `folder`, in this process: what it prints, and how it exits."""
     out, err, argv = io.StringIO(), io.StringIO(), sys.argv
@@ -42,6 +51,7 @@ def odtc(*words, folder=".") -> Said:
     try:  # this process goes on, whatever thread is still at work
         with (
             mock.patch.object(app, "_goes_on", lambda: False),
+            mock.patch.object(app, "command_line", _command_line),
             contextlib.chdir(folder),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
