@@ -171,12 +171,18 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @functools.cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a module; to walk through a tree takes as long as to parse it."""
+    return tuple(ast.walk(tree_of(path)))
+
+
+@functools.cache
 def imports(path: Path):
     return tuple(_imports(path))
 
 
 def _imports(path: Path):
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -244,7 +250,7 @@ def test_no_modules_import_each_other_in_a_circle():
 
 def _imported(path: Path, among: set[str]) -> set[str]:
     """Names of the modules among some that a module imports."""
-    froms = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ImportFrom)]
+    froms = [node for node in nodes_of(path) if isinstance(node, ast.ImportFrom)]
     found = {(node.module, f"{node.module}.{alias.name}") for node in froms for alias in node.names}
     return {whole if whole in among else module for module, whole in found} & among
 
@@ -273,7 +279,7 @@ ONE_SYSTEM = re.compile(
 def test_what_only_some_systems_have_is_behind_one_module(path):
     if name_of(path) == "base/system.py":
         return
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         named = ""
         if isinstance(node, ast.Attribute):
             named = ast.unparse(node)
@@ -296,7 +302,7 @@ STARTS = re.compile(
 @law_of_modules
 def test_processes_start_in_one_way_so_that_none_imports_from_the_working_directory(path):
     """`subprocess` and the packages with pools have their places (ONLY_IN); another Python is `child_python`."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         named = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
         assert not STARTS.fullmatch(named), f"{name_of(path)}:{node.lineno}: odtc.solvers.child_process starts programs"
         if named == "sys.executable":
@@ -333,7 +339,7 @@ def test_every_module_begins_with_a_sentence_and_no_room_is_crowded():
 
 @law_of_modules
 def test_no_function_has_more_parameters_than_a_reader_can_hold(path):
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
         given, name = node.args, getattr(node, "name", "a lambda")
@@ -349,7 +355,7 @@ def test_no_function_has_more_parameters_than_a_reader_can_hold(path):
 
 @law_of_modules
 def test_no_function_is_longer_than_a_reader_can_follow(path):
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         body = node.body[ast.get_docstring(node) is not None :]
@@ -436,7 +442,7 @@ DECLARED = {"name", "module", "abilities", "can"}.union(
 @law_of_modules
 def test_nobody_looks_for_undeclared_names_of_a_plug_in(path):
     """A member of a registry has every name of its contract (odtc.base.registry), so nobody asks whether it has."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr"):
             of = ast.unparse(node.args[0])
             plug_in = re.search(r"\bmodule$|\.get\(|\bfind_solver\(", of)
@@ -465,7 +471,7 @@ def test_no_formulation_is_asked_for_by_name_outside_its_package(path):
         )
     if here[0] == "formulations" or name_of(path) == "problem/formulation.py":
         return
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         named = []
         if isinstance(node, ast.Compare):
             named = [node.left, *node.comparators]

@@ -18,6 +18,7 @@ from typer.main import get_command
 import odtc
 from odtc import extend
 from odtc.cli.app import app
+from tests.structure.test_layers import MODULES, nodes_of
 
 ROOT = Path(odtc.__file__).parents[1]
 RATES = Path(__file__).with_name("word_rates.json")
@@ -53,15 +54,15 @@ def help_texts() -> str:
     return "\n".join(found)
 
 
-def _literals(tree: ast.Module):
+def _literals(nodes: tuple[ast.AST, ...]):
     """The texts of a module that are no docstrings, with … for what is filled in."""
     docstrings: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
             docstrings.add(id(node.body[0].value))
         if isinstance(node, ast.JoinedStr):
             docstrings |= {id(part) for part in node.values}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
@@ -69,8 +70,7 @@ def _literals(tree: ast.Module):
 
 
 def messages() -> str:
-    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "odtc").rglob("*.py")))
-    return "\n".join(text for tree in trees for text in _literals(tree) if len(text.split()) > 3)
+    return "\n".join(text for path in MODULES for text in _literals(nodes_of(path)) if len(text.split()) > 3)
 
 
 def public_docstrings() -> str:
