@@ -173,6 +173,19 @@ def told_in_decimals(tree, X) -> list:
     return [one and (*one[:3], [float(repr(share)) for share in one[3]]) for one in told(tree, X)]
 
 
+SHORT = "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"  # for programs that run less than a second
+
+
+def run_java(folder, name: str, text: str) -> list[str]:
+    """The lines that a class prints, compiled with all packages of the folder and the tree in it, if there is one."""
+    (folder / f"{name}.java").write_text(text, encoding="utf-8")
+    sources = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.java"))
+    words = ["javac", *(f"-J{option}" for option in SHORT), "-encoding", "UTF-8", "-Werror", *sources]
+    subprocess.run(words, cwd=folder, check=True)
+    words = ["java", *SHORT, "-cp", ".", name]
+    return subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
 MAIN = r"""
 import java.nio.charset.StandardCharsets;
 import java.nio.file.*;
@@ -207,19 +220,26 @@ public class Main {
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
-@settings(deadline=None, max_examples=6, suppress_health_check=HEALTH)
+@settings(deadline=None, max_examples=2, suppress_health_check=HEALTH)
 @given(data=st.data())
 def test_java_tells_class_leaf_rule_and_shares(data, tmp_path):
-    tree = data.draw(trees(oblique=True))
-    X = data.draw(rows_for(tree))
-    records = as_records(tree, X)
-    (tmp_path / "DecisionTree.java").write_text(render_tree(tree, "java"), encoding="utf-8")
-    (tmp_path / "Main.java").write_text(MAIN, encoding="utf-8")
-    (tmp_path / "rows").write_text(records, encoding="utf-8", newline="")
-    words = ["javac", "-encoding", "UTF-8", "-Werror", "Main.java", "DecisionTree.java"]
-    subprocess.run(words, cwd=tmp_path, check=True)
-    subprocess.run(["java", "-cp", ".", "Main", "rows", "found"], cwd=tmp_path, check=True)
-    assert from_records((tmp_path / "found").read_bytes().decode("utf-8")) == told_in_decimals(tree, X)
+    """Three trees at a time, each in its package, as the compiler takes a second to start."""
+    drawn, calls = [], ""
+    for at in range(3):
+        tree = data.draw(trees(oblique=True))
+        X = data.draw(rows_for(tree))
+        folder = tmp_path / f"p{at}"
+        folder.mkdir(exist_ok=True)
+        for name, text in {"DecisionTree.java": render_tree(tree, "java"), "Main.java": MAIN}.items():
+            (folder / name).write_text(f"package p{at};\n{text}", encoding="utf-8")
+        (folder / "rows").write_text(as_records(tree, X), encoding="utf-8", newline="")
+        calls += f'p{at}.Main.main(new String[] {{ "p{at}/rows", "p{at}/found" }});'
+        drawn.append((folder / "found", told_in_decimals(tree, X)))
+    run_java(
+        tmp_path, "All", f"public class All {{ public static void main(String[] a) throws Exception {{ {calls} }} }}"
+    )
+    for found, expected in drawn:
+        assert from_records(found.read_bytes().decode("utf-8")) == expected
 
 
 SCRIPT = r"""
@@ -374,7 +394,9 @@ def test_a_number_that_no_double_holds_is_refused_in_r(tmp_path):
 def test_a_number_that_no_double_holds_is_refused_in_java(tmp_path):
     (tmp_path / "DecisionTree.java").write_text(render_tree(WORDS_TREE, "java"), encoding="utf-8")
     cells = ", ".join([*(f'"{row["size"]}"' for row in BEYOND_ROWS), "Double.NEGATIVE_INFINITY"])
-    (tmp_path / "Ask.java").write_text(
+    said = run_java(
+        tmp_path,
+        "Ask",
         f"""
 public class Ask {{
     public static void main(String[] words) {{
@@ -390,11 +412,9 @@ public class Ask {{
         }}
     }}
 }}
-"""
+""",
     )
-    subprocess.run(["javac", "-Werror", "Ask.java", "DecisionTree.java"], cwd=tmp_path, check=True)
-    done = subprocess.run(["java", "-cp", ".", "Ask"], cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert done.stdout.splitlines() == [*OF_BEYOND, "expected a finite number"]
+    assert said == [*OF_BEYOND, "expected a finite number"]
 
 
 # What stands around a text and is no part of it: white space as Unicode has it, and no other sign.
@@ -471,7 +491,9 @@ def test_blanks_around_a_text_in_r(tmp_path):
 def test_blanks_around_a_text_in_java(tmp_path):
     (tmp_path / "DecisionTree.java").write_text(render_tree(BLANK_TREE, "java"), encoding="utf-8")
     codes = ", ".join(map(str, BLANKS + NO_BLANKS))
-    (tmp_path / "Ask.java").write_text(
+    said = run_java(
+        tmp_path,
+        "Ask",
         f"""
 public class Ask {{
     public static void main(String[] words) {{
@@ -482,11 +504,9 @@ public class Ask {{
         }}
     }}
 }}
-"""
+""",
     )
-    subprocess.run(["javac", "-Werror", "Ask.java", "DecisionTree.java"], cwd=tmp_path, check=True)
-    done = subprocess.run(["java", "-cp", ".", "Ask"], cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert done.stdout.splitlines() == OF_AROUND
+    assert said == OF_AROUND
 
 
 # The spreadsheet, by the package `formulas`, which knows the arithmetic of doubles and not Excel's 15 digits.
