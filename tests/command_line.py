@@ -43,11 +43,16 @@ def _command_line(only, make=app.command_line):
     return get_command(make(only))
 
 
+def _separate(first, *words) -> list[str]:
+    """The words of a command, of which the first argument may hold several between blanks."""
+    return [*str(first).split(" "), *map(str, words)]
+
+
 def odtc(*words, folder=".") -> Said:
     """`odtc words…` in `folder`, in this process: what it prints, and how it exits."""
     out, err, argv = io.StringIO(), io.StringIO(), sys.argv
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    sys.argv = ["odtc", *map(str, words)]
+    sys.argv = ["odtc", *_separate(*words)] if words else ["odtc"]
     try:  # this process goes on, whatever thread is still at work
         with (
             mock.patch.object(app, "_goes_on", lambda: False),
@@ -89,7 +94,7 @@ def without(*packages, folder) -> dict:
 def started(*words, folder=".", **options) -> Said:
     """`python -m odtc words…` as a process of its own."""
     options = {"env": environment(), "encoding": "utf-8", "timeout": 120, "stdin": subprocess.DEVNULL} | options
-    done = subprocess.run(command(*words), cwd=folder, capture_output=True, **options)
+    done = subprocess.run(command(*_separate(*words)), cwd=folder, capture_output=True, **options)
     err = done.stderr if done.stderr is None or isinstance(done.stderr, bytes) else COMPILED.sub("", done.stderr)
     return Said(done.returncode, done.stdout, err)
 

@@ -224,9 +224,7 @@ def test_pictures_are_written_in_the_form_of_their_name(runs):
     assert (runs / "size.pdf").read_bytes().startswith(b"%PDF")
     assert (
         odtc(
-            "plot",
-            "regions",
-            "d2.tree.json",
+            "plot regions d2.tree.json",
             MONKS / "monks-1.csv",
             "--x",
             "a1",

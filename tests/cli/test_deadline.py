@@ -113,20 +113,7 @@ def test_a_limit_that_ends_in_the_compile_hands_in_the_start(wide, words):
 
 
 def test_the_limit_is_not_only_dpflows(wide):
-    said = command(
-        "fit",
-        "--model",
-        "flowoct",
-        "wide.csv",
-        "--depth",
-        4,
-        "--cuts",
-        "subtree_value",
-        "--time-limit",
-        0.5,
-        "--json",
-        folder=wide,
-    )
+    said = command("fit --model flowoct wide.csv --depth 4 --cuts subtree_value --time-limit 0.5 --json", folder=wide)
     assert said.code == 0 and said.facts["termination"] == "time_limit" and said.facts["verified"]
 
 
@@ -209,21 +196,7 @@ def test_the_estimator_keeps_the_limit_too(wide):
 
 def test_a_model_that_cannot_fit_is_refused_with_its_size(monkeypatch, wide):
     monkeypatch.setattr(memory, "available", lambda: 2**28)
-    said = command(
-        "build",
-        "wide.csv",
-        "--model",
-        "dpflow",
-        "--depth",
-        5,
-        "-p",
-        "tail=0",
-        "-p",
-        "fold=false",
-        "-p",
-        "intervals=false",
-        folder=wide,
-    )
+    said = command("build wide.csv --model dpflow --depth 5 -p tail=0 -p fold=false -p intervals=false", folder=wide)
     words = refused(said)
     for word in ("states", "columns", "GiB", "--encoding", "-p tail=2", "--depth", "--model flowoct"):
         assert word in words
@@ -234,19 +207,7 @@ def test_work_that_would_not_end_is_refused_with_its_length(monkeypatch, wide):
     monkeypatch.setattr(deadline, "HOPELESS", 0.5)
     for tail in ("auto", "1", "0"):
         words = refused(
-            command(
-                "build",
-                "wide.csv",
-                "--model",
-                "dpflow",
-                "--depth",
-                4,
-                "-p",
-                f"tail={tail}",
-                "-p",
-                "intervals=false",
-                folder=wide,
-            )
+            command("build wide.csv --model dpflow --depth 4 -p", f"tail={tail}", "-p", "intervals=false", folder=wide)
         )
         assert "multiplications" in words and "hours" in words and "--encoding" in words
     assert (

@@ -204,17 +204,7 @@ def test_a_run_without_its_data_says_whose_the_leaves_are(noisy):
 
 def test_that_no_tree_keeps_a_constraint_is_of_the_selected_rows(noisy):
     said = run(
-        "fit",
-        "d.csv",
-        "--model",
-        "flowoct",
-        "--encoding",
-        "auto:bins=3",
-        "--depth",
-        1,
-        "--select",
-        "convex_hull",
-        "--constraint",
+        "fit d.csv --model flowoct --encoding auto:bins=3 --depth 1 --select convex_hull --constraint",
         "accuracy >= 0.999",
         folder=noisy,
     )

@@ -54,22 +54,7 @@ def test_each_class_is_dealt_out_evenly(y, n, seed):
 
 
 def test_a_grid_of_the_command_line(folder):
-    said = odtc(
-        "tune",
-        "rows.csv",
-        "--model",
-        "dpflow",
-        "--depths",
-        "1,2",
-        "-p",
-        "lambda=0,0.05",
-        "--folds",
-        "3",
-        "--json",
-        "-o",
-        "t",
-        folder=folder,
-    )
+    said = odtc("tune rows.csv --model dpflow --depths 1,2 -p lambda=0,0.05 --folds 3 --json -o t", folder=folder)
     assert said.code == 0, said.err
     facts = said.facts
     assert [entry["name"] for entry in facts["results"]] == [
@@ -84,39 +69,10 @@ def test_a_grid_of_the_command_line(folder):
     assert odtc("report", "t", folder=folder).code == 0
     assert odtc("plot", "tuning", "t.tune.json", "-o", "t.svg", folder=folder).code == 0
     again = odtc(
-        "tune",
-        "rows.csv",
-        "--model",
-        "dpflow",
-        "--depths",
-        "1,2",
-        "-p",
-        "lambda=0,0.05",
-        "--folds",
-        "3",
-        "--jobs",
-        "2",
-        "--json",
-        "-o",
-        "t",
-        folder=folder,
+        "tune rows.csv --model dpflow --depths 1,2 -p lambda=0,0.05 --folds 3 --jobs 2 --json -o t", folder=folder
     ).facts
     assert [entry["score"] for entry in again["results"]] == scores
-    priced = odtc(
-        "tune",
-        "rows.csv",
-        "--model",
-        "oct_h",
-        "--depths",
-        "1",
-        "-p",
-        "alpha=0.01",
-        "--folds",
-        "2",
-        "-o",
-        "h",
-        folder=folder,
-    )
+    priced = odtc("tune rows.csv --model oct_h --depths 1 -p alpha=0.01 --folds 2 -o h", folder=folder)
     assert priced.code == 0, priced.err  # whose objective was a number of numpy's, which JSON has not
     table = odtc("tune", "rows.csv", "--model", "cart", "--depths", "2", "--folds", "2", "-o", "c", folder=folder)
     assert table.code == 0 and "*  cart, depth 2" in table.out and (folder / "c.tree.json").exists()

@@ -169,41 +169,13 @@ def test_a_pool_ends_with_the_time_the_memory_or_a_word(many, monkeypatch):
 
 
 def test_the_pool_is_found_after_the_solve_in_the_time_left(many):
-    said = command(
-        "fit",
-        "many.csv",
-        "--model",
-        "dpflow",
-        "--depth",
-        3,
-        "--pool",
-        3,
-        "-p",
-        "intervals=false",
-        "-o",
-        "m",
-        "--json",
-        folder=many,
-    )
+    said = command("fit many.csv --model dpflow --depth 3 --pool 3 -p intervals=false -o m --json", folder=many)
     assert said.code == 0, said.err
     assert (said.facts["termination"], said.facts["verified"]) == ("optimal", True)
     assert said.err.count("\n") == 1 and "3 of at least" in said.err and "--pool 3 came first" in said.err
     assert read_pool(many / "m.pool.json").objectives[0] == said.facts["objective"]
     late = command(
-        "fit",
-        "many.csv",
-        "--model",
-        "dpflow",
-        "--depth",
-        3,
-        "--pool",
-        10**9,
-        "--time-limit",
-        0.001,
-        "-o",
-        "m",
-        "--json",
-        folder=many,
+        "fit many.csv --model dpflow --depth 3 --pool", 10**9, "--time-limit", 0.001, "-o", "m", "--json", folder=many
     )
     assert late.code == 0 and "the time limit came first" in late.err
 
@@ -222,21 +194,6 @@ def test_states_that_do_not_fit_leave_the_tree(many, monkeypatch):
         raise ModelError("they do not fit")
 
     monkeypatch.setattr(Program, "states", property(too_many))
-    said = command(
-        "fit",
-        "many.csv",
-        "--model",
-        "dpflow",
-        "--depth",
-        3,
-        "-p",
-        "intervals=true",
-        "--pool",
-        3,
-        "-o",
-        "m",
-        "--json",
-        folder=many,
-    )
+    said = command("fit many.csv --model dpflow --depth 3 -p intervals=true --pool 3 -o m --json", folder=many)
     assert said.code == 0 and "the size of the dynamic program came first" in said.err
     assert said.facts["verified"] and (many / "m.tree.json").exists() and not (many / "m.pool.json").exists()

@@ -465,19 +465,7 @@ def test_that_more_of_all_rows_are_wrong_than_of_the_selected_is_told(tmp_path):
     node has more than a third wrong."""
     rows = [f"{x:.4f},a" for x in np.linspace(0, 1, 200)] + [f"{x:.4f},b" for x in np.linspace(0.3, 0.7, 150)]
     (tmp_path / "d.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
-    said = run(
-        "fit",
-        "d.csv",
-        "--model",
-        "dpflow",
-        "--depth",
-        1,
-        "--encoding",
-        "thresholds",
-        "--select",
-        "convex_hull",
-        folder=tmp_path,
-    )
+    said = run("fit d.csv --model dpflow --depth 1 --encoding thresholds --select convex_hull", folder=tmp_path)
     whole = run("fit", "d.csv", "--model", "dpflow", "--depth", 1, "--encoding", "thresholds", folder=tmp_path)
     assert said.code == 0 and "of the selected rows are misclassified, but" in said.err and "note" not in whole.err
 
