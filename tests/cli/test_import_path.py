@@ -34,9 +34,7 @@ COMMANDS = [
     pytest.param(("export", "d.tree.json", "--to", "png", "-o", "d.png"), id="export"),
     pytest.param(("report", "d"), id="report"),
     pytest.param(("tune", "d.csv", "--jobs", "2", "--depth", "1,2", "--folds", "2"), id="tune --jobs"),
-    pytest.param((*SWEEP, "--jobs", "2"), id="sweep --jobs"),
     pytest.param((*SWEEP, "--cluster", "local", "--jobs", "2"), id="sweep --cluster local", marks=pytest.mark.slow),
-    pytest.param(("doctor",), id="doctor", marks=pytest.mark.slow),
     pytest.param(("doctor", "--compile"), id="doctor --compile", marks=pytest.mark.slow),
     pytest.param(("check", "python"), id="check of an exporter", marks=pytest.mark.slow),
 ]
