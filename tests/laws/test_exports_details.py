@@ -220,7 +220,7 @@ public class Main {
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
-@settings(deadline=None, max_examples=2, suppress_health_check=HEALTH)
+@settings(deadline=None, max_examples=3, suppress_health_check=HEALTH)
 @given(data=st.data())
 def test_java_tells_class_leaf_rule_and_shares(data, tmp_path):
     """Three trees at a time, each in its package, as the compiler takes a second to start."""
