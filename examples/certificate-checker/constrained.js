@@ -7,7 +7,7 @@
 "use strict";
 const { expect, whole } = require("./values.js");
 const { kindsOf, cutGroups, rankColumns, featuresOf, countSplits } = require("./columns.js");
-const { expectTerms, expectLeaf, walk } = require("./tree.js");
+const { expectTerms, labelCost } = require("./tree.js");
 const { rising, splitsOf } = require("./boxes.js");
 const stated = require("./constraints.js");
 const subtreesOf = require("./subtrees.js");
@@ -285,16 +285,11 @@ function holdsOne(problem, D, root, set, multipliers, claim) {
 function treeCost(facts, data, problem, told, loss) {
   const uses = told.sums.map(() => 0), splits = new Map(), predicted = problem.members.map(() => new Set());
   const { span, neverBelow, together, apart, mostColumns, mostSplits } = told.places;
-  let paid = 0;
-  const leaf = (node, rows) => {
-    const k = data.classes.indexOf(node.label);
-    expect(k >= 0, "the tree predicts no class of the data");
-    expectLeaf(node, data, rows);
+  const leaf = (k, rows) => {
     told.sums.forEach(({ line, leaf }, s) => { uses[s] += rows.reduce((sum, i) => sum + line[i][k], leaf[k]); });
     const enough = told.held.every(({ measure, least }) => rows.reduce((sum, i) => sum + measure[i], 0) >= least[k]);
     expect(enough, "a leaf of the tree does not satisfy its constraints on leaves");
     rows.forEach((i) => predicted[problem.rowOf[i]].add(k));
-    paid += rows.reduce((sum, i) => sum + loss[i][k], 0);
   };
   const branch = ({ split: { feature: name }, left, right }, above, goes) => {
     const [from, to] = span.get(name) || [0, Infinity], barred = neverBelow.some(([low, high]) => low === name && above.includes(high));
@@ -303,9 +298,8 @@ function treeCost(facts, data, problem, told, loss) {
     splits.set(`${name} ${goes.map(Number).join("")}`, name);
     const alike = "label" in left && left.label === right.label;
     expect(!together.length || !alike, "a node of the tree has two leaves of one class");
-    paid += problem.price;
   };
-  walk(facts, data, leaf, branch);
+  const paid = labelCost(facts, data, loss, problem.price, leaf, branch);
   const columns = new Set(splits.values()), shared = (names) => [...names].filter((name) => columns.has(name)).length;
   const satisfied = uses.every((use, s) => use <= told.sums[s].bound)
     && (mostColumns === null || columns.size <= mostColumns) && (mostSplits === null || splits.size <= mostSplits)

@@ -7,30 +7,20 @@
 "use strict";
 const { expect, whole, EXACT } = require("./values.js");
 const { kindsOf, cutGroups, rankColumns, countSplits } = require("./columns.js");
-const { expectTerms, expectLeaf, walk } = require("./tree.js");
+const { expectTerms, labelCost } = require("./tree.js");
 const subtreesOf = require("./subtrees.js");
 
 const ENTRY = /^f?[0-9]{1,16}(,[0-9]{1,9},[0-9]{1,9},[0-9]{1,9},[0-9]{1,9})*$/;
-
-function treeCost(facts, data, loss, price, least) {
-  let cost = 0;
-  const leaf = (node, rows) => {
-    const k = data.classes.indexOf(data.classKey(node.label)), held = rows.reduce((sum, i) => sum + data.copies[i], 0);
-    expect(k >= 0, "the tree predicts no class of the data");
-    expect(least <= 1 || held >= least, `a leaf of the tree has fewer than ${least} rows`);
-    expectLeaf(node, data, rows);
-    cost += rows.reduce((sum, i) => sum + loss[i][k], 0);
-  };
-  walk(facts, data, leaf, () => { cost += price; });
-  return cost;
-}
 
 function checkLabels(facts, data, loss, { price, scale }) {
   const claim = whole(facts.claim, "the claim"), stated = whole(facts.bound, "the bound");
   const least = whole(facts.least, "the least rows");
   const columns = rankColumns(facts.columns, data), { splits, absent } = countSplits(data, columns);
   expectTerms(facts, data, columns.candidates, absent === 0, least > 1 ? [`leaf_rows >= ${least}`] : []);
-  const paid = treeCost(facts, data, loss, price, least);
+  const paid = labelCost(facts, data, loss, price, (k, rows) => {
+    const held = rows.reduce((sum, i) => sum + data.copies[i], 0);
+    expect(least <= 1 || held >= least, `a leaf of the tree has fewer than ${least} rows`);
+  });
   expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
   const [rows, floor] = mergedRows(columns.ranks, loss, data.copies, least);
   const found = floor + stateBound(facts, rows, columns.ranks.length, price, Math.max(1, least));

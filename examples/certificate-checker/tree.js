@@ -81,4 +81,19 @@ function walk(facts, data, leaf, branch = () => {}) {
   below(facts.tree.root, data.y.map((_, i) => i), []);
 }
 
-module.exports = { ASKED, expectTerms, expectTree, expectLeaf, walk };
+// What a tree of labels costs, by the costs of rows with each label and the price of a branch node; leaf(k, rows) is
+// called for each leaf of label k, and branch as by walk.
+function labelCost(facts, data, loss, price, leaf, branch = () => {}) {
+  let paid = 0;
+  const ofLeaf = (node, rows) => {
+    const k = data.classes.indexOf(data.classKey(node.label));
+    expect(k >= 0, "the tree predicts no class of the data");
+    expectLeaf(node, data, rows);
+    leaf(k, rows);
+    paid += rows.reduce((sum, i) => sum + loss[i][k], 0);
+  };
+  walk(facts, data, ofLeaf, (...node) => { branch(...node); paid += price; });
+  return paid;
+}
+
+module.exports = { ASKED, expectTerms, expectTree, expectLeaf, walk, labelCost };
