@@ -146,7 +146,7 @@ def _least(cells: list[tuple], rows: list[int], depth: int, loss) -> Fraction:
     return best
 
 
-EXAMPLES = {"classification": 500, "regression": 500, "median": 50, "survival": 50, "policy": 50}  # that are drawn
+EXAMPLES = {"classification": 500, "regression": 500, "median": 50, "survival": 50, "policy": 50}  # of a long run
 
 
 def _loss(task: str, y: list[int], dataset: Dataset):
@@ -175,9 +175,9 @@ def _loss(task: str, y: list[int], dataset: Dataset):
 
 
 @pytest.mark.parametrize("task", EXAMPLES)
-def test_the_proved_tree_is_the_best_of_all_trees_over_sets_of_levels(task):
+def test_the_proved_tree_is_the_best_of_all_trees_over_sets_of_levels(task, long_run):
     @given(data=st.data())
-    @settings(max_examples=EXAMPLES[task])
+    @settings(max_examples=EXAMPLES[task] if long_run else 50)
     def check(data):
         n = data.draw(st.integers(4, 14))
         cells = data.draw(
