@@ -20,7 +20,7 @@ def waits(self, *given, **keywords):
     return run(self, *given, **keywords)
 {owner}.{name} = waits
 """
-FIRST = ("targets.frontier_search", "FrontierSearch", "_globally", 2)
+FIRST = ("frontier_search", "Target", "globally", 2)
 EACH = ("constrained_search", "ConstrainedSearch", "run", 2)
 
 

@@ -157,8 +157,8 @@ class ConstrainedSearch:
         Called with (bound, cost of the cheapest feasible tree) when one of them has changed.
     counts : Counts
         Of the same rows and splits, if they were made already.
-    scale : int or None
-        Of the multipliers, if another search has them, and this one only has the cases.
+    fixed : (int, int64 (constraints,)) or None
+        The scale of the multipliers and the largest of them (`fixed_point`), if other searches have the same.
 
     Raises
     ------
@@ -172,12 +172,12 @@ class ConstrainedSearch:
         tick: Callable[[], bool] = lambda: False,
         progress: Callable[[int, int | None], None] = lambda bound, cost: None,
         counts: Counts | None = None,
-        scale: int | None = None,
+        fixed: tuple[int, np.ndarray] | None = None,
     ):
         self.order = np.argsort(problem.column, kind="stable")
         self.original, self._tick, self.progress = problem, tick, progress
         self.problem = problem = _sorted(problem, self.order)
-        self.scale, self.largest = fixed_point(problem) if scale is None else (scale, None)
+        self.scale, self.largest = fixed_point(problem) if fixed is None else fixed
         self.counts = Counts(problem) if counts is None else _recounted(counts, problem)
         self.tables = Pass(self.counts, self.scale, self.tick)
         self.upper = problem.most_cost + 1
@@ -219,13 +219,17 @@ class ConstrainedSearch:
     def inherit(self, looser: "ConstrainedSearch") -> None:
         """Take over the counts and the bounds of cases of a search with looser constraints, which has every tree of
         this one."""
-        mine, other = self.all, looser.all
-        alike = np.array_equal(self.root, looser.root) and np.array_equal(mine.subsets, other.subsets)
+        alike = np.array_equal(self.root, looser.root) and np.array_equal(self.all.subsets, looser.all.subsets)
         if not alike or not np.array_equal(self.order, looser.order):
             return
         self.counts.share(looser.counts)
-        mine.told[:] = np.where(other.listed, np.maximum(other.least, looser.upper), other.least)
+        self.hear(looser)
         self.inherited = True
+
+    def hear(self, looser: "ConstrainedSearch") -> None:
+        """Take over the bounds of cases of a search of the same cases that has every tree of this one."""
+        told = np.where(looser.all.listed, np.maximum(looser.all.least, looser.upper), looser.all.least)
+        np.maximum(self.all.told, told, out=self.all.told)
 
     # Results so far.
 
@@ -364,29 +368,27 @@ class ConstrainedSearch:
     def _tighten_subset(self, subset: int) -> None:
         """Find multipliers for all roots of one subset of columns, by their cheapest trees; at the best multipliers of
         all rounds every root has a bound. If few of them remain after these, the rest has rounds of its own."""
-        cuts, reached, spent = Cuts(self.largest / self.scale), -np.inf, 0
-        leading, multipliers = self.first, self.first
+        cuts, multipliers = Cuts(self.largest / self.scale), self.first
         self._near = None
-        while len(alive := self._left_of(subset)):
-            weights, number = self._weights(multipliers)
-            value = self._bounded(weights, number, alive, -np.inf)
-            least, root = float(value.min()), int(self.root[alive[value.argmin()]])
-            if np.isinf(least):
-                return
-            if (here := (least - weights.budget) / self.scale) > reached:
-                reached, leading = here, multipliers
-            self._look(root, subset, weights, cuts)
-            most, multipliers = cuts.best() if self.problem.n_constraints else (-np.inf, multipliers)
-            spent += 1
-            if most > reached + 1e-6 * max(1.0, abs(reached)) and spent < ROUNDS:
-                continue
+        while True:
+            leading = multipliers
+            for multipliers in cuts.rounds(leading, ROUNDS):
+                if not len(alive := self._left_of(subset)):
+                    return
+                weights, number = self._weights(multipliers)
+                value = self._bounded(weights, number, alive, -np.inf)
+                least, root = float(value.min()), int(self.root[alive[value.argmin()]])
+                if np.isinf(least):
+                    return
+                if cuts.reach((least - weights.budget) / self.scale):
+                    leading = multipliers
+                self._look(root, subset, weights, cuts)
             weights, number = self._weights(leading)
             self._bounded(weights, number, alive, self._most(weights))
             left = self._left_of(subset)
             if not self.problem.n_constraints or len(left) > LEFT * len(alive):
                 return
-            cuts, reached, spent = cuts.among(self.root[left].tolist()), -np.inf, 0
-            multipliers = cuts.best()[1] if cuts.cost else leading
+            cuts, multipliers = cuts.among(self.root[left].tolist()), leading
 
     def _left_of(self, subset: int) -> np.ndarray:
         """Return int (some cases,): the cases of a subset of columns that are not settled."""
@@ -414,10 +416,14 @@ class ConstrainedSearch:
         cases = dict(zip(roots.tolist(), np.split(self.all.subsets[left], first[1:])))
         found = self.trees.values(weights, cases, most, told)
         value = np.concatenate([np.zeros(0), *(found[root] for root in cases)])
+        self.raise_bounds(weights, number, left, value)
+        return value
+
+    def raise_bounds(self, weights: Weights, number: int, left: np.ndarray, value: np.ndarray) -> None:
+        """Take the bounds that follow from the least weighted costs of some cases, float64 (some cases,)."""
         bound = self.tables.bound(value, weights)
         better = bound > self.all.bound[left]
         self.all.bound[left[better]], self.all.multipliers[left[better]] = bound[better], number
-        return value
 
     def tick(self) -> None:
         if self._tick():
@@ -467,24 +473,23 @@ class ConstrainedSearch:
             self.tried.append(m)
         return Weights.of(self.counts, self.scale, m), self._known[key]
 
-    def _pass(self, weights: Weights, number: int) -> list[tuple[float, int, int]]:
-        """Compute bounds of all cases that are not settled; return the best as (weighted cost, root, subset)."""
-        best: list[tuple[float, int, int]] = []
+    def _pass(self, weights: Weights, number: int) -> list[tuple[float, int]]:
+        """Compute bounds of all cases that are not settled; return the best as (weighted cost, position)."""
+        best: list[tuple[float, int]] = []
         alone = self.inherited and not self.problem.n_constraints  # exact values: trees exclude roots
-        every = self.trees is not self.by_tables and not alone
         groups = [np.arange(len(self.root))]
-        if not every:
-            groups = np.split(groups[0], np.flatnonzero(np.diff(self.root)) + 1)
         if alone:
+            groups = np.split(groups[0], np.flatnonzero(np.diff(self.root)) + 1)
             groups.sort(key=lambda some: self.all.told[some].min(initial=np.inf))
 
         def tell(least: float) -> None:
-            if every and (bound := self.tables.bound(least, weights)) > self.floor:
+            if not alone and (bound := self.tables.bound(least, weights)) > self.floor:
                 self.floor = int(min(bound, self.upper))
                 self.progress(self.floor, None if self.best is None else self.upper)
 
+        opened = self._open()
         for some in groups:
-            left = some[self._alive(self.all.part(some[0], some[-1] + 1))] if len(some) else some
+            left = some[opened[some]]
             if not len(left):
                 continue
             value = self._bounded(weights, number, left, self._most(weights), tell)
@@ -492,30 +497,35 @@ class ConstrainedSearch:
             if alone and cheapest and self.tables.bound(value[cheapest[0]], weights) < self.upper:
                 at = left[cheapest[0]]
                 self._look(int(self.root[at]), int(self.all.subsets[at]), weights, None)
-            best += [(float(value[at]), int(self.root[left[at]]), int(self.all.subsets[left[at]])) for at in cheapest]
+                opened = self._open()
+            best += [(float(value[at]), int(left[at])) for at in cheapest]
         return sorted(best)[:TRACED]
 
-    def _globally(self) -> None:
+    def _open(self) -> np.ndarray:
+        """Return bool (cases,): the cases that a pass is for."""
+        return self._alive(self.all)
+
+    def _known_cuts(self) -> Cuts:
+        """Return the cuts of the trees that are known before the first pass."""
+        return Cuts(self.largest / self.scale)
+
+    def _globally(self, rounds: int = ROUNDS) -> None:
         """Find multipliers for all cases at once."""
-        R = self.problem.n_constraints
-        cuts, multipliers, reached = Cuts(self.largest / self.scale), self.first, -np.inf
-        for _ in range(ROUNDS if R else 1):
+        cuts = self._known_cuts()
+        own = self.problem.n_constraints and self._maker is not None  # a sweep leaves cases to multipliers of their own
+        for multipliers in cuts.rounds(self.first, rounds):
             weights, number = self._weights(multipliers)
             best = self._pass(weights, number)
             self._tell()
-            own = R and self._maker is not None  # the cases that a sweep leaves have multipliers of their own
             if not best or (own and (self.best is not None or self.elsewhere)):
                 return
-            reached = max(reached, (best[0][0] - weights.budget) / self.scale)
-            for value, root, subset in best:
+            cuts.reach((best[0][0] - weights.budget) / self.scale)
+            for value, at in best:
                 self.tick()
                 first = value == best[0][0]
-                if first or self.tables.bound(value, weights) < self.upper:  # otherwise it has no better tree
-                    self._look(root, subset, weights, cuts if first else None)
-            if not R or own or not self._alive(self.all).any():
-                return
-            most, multipliers = cuts.best()
-            if most <= reached + 1e-6 * max(1.0, abs(reached)):
+                if first or self._alive(self.all.part(at, at + 1)):  # otherwise it has no better tree
+                    self._look(int(self.root[at]), int(self.all.subsets[at]), weights, cuts if first else None)
+            if own or not self._alive(self.all).any():
                 return
 
     def _look(self, root: int, subset: int, weights: Weights, cuts: Cuts | None) -> float:
@@ -583,13 +593,13 @@ class ConstrainedSearch:
                 postponed = None
 
     def _tighten(self, root: int, place: int) -> None:
-        cases, R = self._cases[root], self.problem.n_constraints
-        if not R:
+        cases = self._cases[root]
+        if not self.problem.n_constraints:
             return
-        cuts = Cuts(self.largest / self.scale)
+        cuts = Cuts(self.largest / self.scale, whole=True)
         # The multipliers of the case before are often as good for this one.
-        multipliers = self.tried[cases.multipliers[place]] / self.scale if self._near is None else self._near
-        for _ in range(ROUNDS):
+        first = self.tried[cases.multipliers[place]] / self.scale if self._near is None else self._near
+        for multipliers in cuts.rounds(first, ROUNDS):
             weights, number = self._weights(multipliers)
             value = self._look(root, int(cases.subsets[place]), weights, cuts)
             bound = float(self.tables.bound(value, weights))
@@ -598,10 +608,7 @@ class ConstrainedSearch:
                 self._near = multipliers
             if not cases.bound[place] < self.upper:
                 return
-            most, multipliers = cuts.best()
-            if np.ceil(most - 1e-6) <= cases.bound[place]:
-                return
-        return
+            cuts.reach(cases.bound[place])
 
     def _by_intervals(self) -> None:
         """Settle the cases of subsets of one column whose splits are nested, by trying all of their trees."""

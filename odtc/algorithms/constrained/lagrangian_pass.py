@@ -12,6 +12,7 @@ of 1 / scale.
 """
 
 from collections.abc import Callable
+from copy import copy
 
 import numpy as np
 
@@ -123,6 +124,12 @@ class Pass:
         ]
         self.alike = len(problem.least) == 0 or (problem.least == problem.least[:, :1]).all()
         self._barred = {}
+
+    def of(self, counts: Counts) -> "Pass":
+        """Return the same tables for a problem that differs only by its sums; both keep what they compute in common."""
+        again = copy(self)
+        again.counts, again.problem = counts, counts.problem
+        return again
 
     # Allowed leaves, by their rows, and allowed splits, by their position.
 

@@ -5,30 +5,81 @@ Every tree found is a cut: for all μ ≥ 0,
     θ(μ) = min over trees of cost + μ · (uses - bound)  ≤  cost_t + μ · (uses_t - bound).
 
 The next multipliers maximise the least of the cuts found so far, within a box. With one constraint this is an
-intersection of lines; with more it is a linear program in few columns.
+intersection of lines; with more it is a linear program in few columns. `Cuts.rounds` is the loop of all searches: the
+caller finds the cheapest tree at each of the multipliers, by whatever means, and states θ and the cut of the tree.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+NEAR = 1e-6  # of θ: other multipliers that promise less in addition are not tried
 TINY = 1e-9  # relative: less is rounding of the simplex
 MOST_PIVOTS = 200  # of one linear program, in case rounding prevents its end
 
 
 class Cuts:
-    """Cuts found so far.
+    """Cuts found so far, and the greatest θ.
 
     Parameters
     ----------
     largest : float64 (constraints,)
         The box: no multiplier is larger.
+    near : float
+        Share of θ; other multipliers that promise less in addition are not tried.
+    whole : bool
+        Whether only the next whole number counts, because all costs are whole.
     """
 
-    def __init__(self, largest: np.ndarray):
-        self.largest = np.asarray(largest, float)
+    def __init__(self, largest: np.ndarray, near: float = NEAR, whole: bool = False):
+        self.largest, self.near, self.whole = np.asarray(largest, float), near, whole
         self.cost, self.slope, self.owner = [], [], []
+        self.reached = -np.inf
         self._vertex: Vertex | None = None
+
+    def rounds(self, first: np.ndarray, most: int) -> Iterator[np.ndarray]:
+        """Yield multipliers, until none promise a greater θ than the greatest reached.
+
+        After each the caller adds the cut of a tree that is cheapest there (`add`), and states its θ (`reach`) if the
+        rounds may end by it; without a cut there are no other multipliers.
+
+        Parameters
+        ----------
+        first : float64 (constraints,)
+            To begin with, if there are no cuts yet.
+        most : int
+            The maximum number of rounds.
+
+        Yields
+        ------
+        float64 (constraints,)
+        """
+        multipliers = first
+        for _ in range(most if len(self.largest) else 1):
+            if self.cost and len(self.largest):
+                promised, multipliers = self.best()
+                if not self.promises(promised):
+                    return
+            yield multipliers
+            if not self.cost:
+                return
+
+    def promises(self, value: float) -> bool:
+        """Return whether a value of θ is greater than the greatest reached, by more than rounding."""
+        if self.whole:
+            return bool(np.ceil(value - self.near) > np.ceil(self.reached - self.near))
+        near = self.near * max(1.0, abs(self.reached)) if np.isfinite(self.reached) else 0.0
+        return value > self.reached + near
+
+    def reach(self, value: float) -> bool:
+        """Take the θ of some multipliers; return whether it is the greatest so far."""
+        greater = value > self.reached
+        self.reached = max(self.reached, float(value))
+        return greater
+
+    def within(self, largest: np.ndarray) -> None:
+        """Take another box, float64 (constraints,)."""
+        self.largest, self._vertex = np.asarray(largest, float), None
 
     def add(self, cost: float, slope: np.ndarray, owner: int = 0) -> None:
         """Add one tree: its cost, uses - bound, float64 (constraints,), and its owner, such as its root."""
@@ -38,11 +89,15 @@ class Cuts:
 
     def among(self, owners: Iterable[int]) -> "Cuts":
         """Return only the cuts of some owners."""
-        some, kept = Cuts(self.largest), set(owners)
+        some, kept = Cuts(self.largest, self.near, self.whole), set(owners)
         for cost, slope, owner in zip(self.cost, self.slope, self.owner):
             if owner in kept:
                 some.add(cost, slope, owner)
         return some
+
+    def value(self, multipliers: np.ndarray) -> float:
+        """Return the value of the least cut at some multipliers, float64 (constraints,)."""
+        return float((np.array(self.cost) + np.array(self.slope) @ multipliers).min())
 
     def best(self) -> tuple[float, np.ndarray]:
         """Return (θ, μ float64 (constraints,)): the greatest value of the least cut, and the multipliers there."""

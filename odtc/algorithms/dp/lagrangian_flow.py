@@ -90,22 +90,18 @@ def solve_dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
     D, most = flow.budgets.sides
     cost, use = max(flow.scale[0], 1e-300), np.abs(D) @ flow.scale[1:]
     use = np.where(use > 0, use, np.maximum(1.0, np.abs(most)))  # of a sum that is 0 of every tree
-    at, best, cuts = np.zeros(len(most)), None, Cuts(np.full(len(most), MOST))
-    bound, chosen = -np.inf, at
-    for _ in range(ROUNDS):
+    chosen, bound, best, cuts = np.zeros(len(most)), -np.inf, None, Cuts(np.full(len(most), MOST), CLOSE)
+    for at in cuts.rounds(chosen, ROUNDS):  # multipliers, costs and uses in parts of the scales
         deadline.check()
         weight = flow.weight(at * cost / use)
         values = inside_costs(flow, weight)
         value = float(values[0][0] - at * cost / use @ most)
         tree = cheapest_tree(flow, weight, values)
-        if value > bound:
+        if cuts.reach(value / cost):
             bound, chosen = value, at
         if flow.budgets.kept(tree.vector) and (best is None or tree.vector[0] < best.vector[0]):
             best = tree
-        cuts.add(tree.vector[0] / cost, (D @ tree.vector[1:] - most) / use)  # in parts of the scales
-        promised, at = cuts.best()
-        if promised * cost <= bound + CLOSE * cost:
-            break
+        cuts.add(tree.vector[0] / cost, (D @ tree.vector[1:] - most) / use)
     return chosen * cost / use, bound, best
 
 

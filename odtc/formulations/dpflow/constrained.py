@@ -25,8 +25,8 @@ from odtc.algorithms.constrained.constrained_problem import (
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.engines import DEEP, Engine, ends_soon, engine_of, over_all_splits
 from odtc.algorithms.constrained.first_trees import first_tree, some_of_each
+from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from odtc.algorithms.constrained.subtree_search import improved
-from odtc.algorithms.constrained.targets.frontier_search import FrontierSearch
 from odtc.base import deadline
 from odtc.base.value_class import value_class
 from odtc.base.wording import option, param

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
-from odtc.algorithms.constrained.count_tensors import Counts
-from odtc.algorithms.constrained.subtree_options import Options
-from odtc.algorithms.constrained.targets.frontier_search import FrontierSearch
-from odtc.algorithms.constrained.targets.shared_sums import SharedSums
+from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from tests.unit.algorithms.every_tree import cheapest_feasible, random_problem
 
 SEEDS = range(0, 400, 10)  # a tenth of the proof; ODTC_ALL_CELLS=1 tries them all
@@ -81,28 +78,3 @@ def test_sums_that_differ_from_number_to_number(seed):
         if want is not None:
             assert found.bound == want == cost_of(one, found.split, found.label)
             assert keeps(one, found.split, found.label)
-
-
-def test_two_targets_tell_the_sums_of_all():
-    problem, uses = ratios(8)
-    n, R = len(uses), 1
-    joint = replace(
-        problem,
-        uses=uses.reshape(n * R, *uses.shape[2:]),
-        bound=np.zeros(n, int),
-        branch_uses=np.zeros(n, int),
-        leaf_uses=np.zeros((n, problem.n_labels), int),
-    )
-    counts, bounds = Counts(joint), np.arange(n)[:, None]
-    sums = SharedSums.of(counts, np.arange(n)[:, None], bounds)
-    rows = np.random.default_rng(8).integers(0, 2, (6, *uses.shape[2:]))  # which rows with which labels, as of trees
-    every = np.einsum("trnk,lnk->ltr", uses, rows)
-    listed = np.column_stack([np.zeros(6), every.reshape(6, -1)[:, sums.listed]])
-    for target in range(n):
-        own = sums.seen_by(target, Options(np.zeros(6), listed, np.zeros((6, 1), np.int32))).vector[:, 1:]
-        assert (own == every[:, target] * sums.times[target]).all()
-        assert (sums.bounds[target] == bounds[target] * sums.times[target]).all()
-    bent = uses.copy()
-    bent[2, 0, 0] += [3, 0] + [0] * (problem.n_labels - 2)
-    again = Counts(replace(joint, uses=bent.reshape(n, *uses.shape[2:])))
-    assert SharedSums.of(again, np.arange(n)[:, None], bounds) is None

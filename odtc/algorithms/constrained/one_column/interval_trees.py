@@ -100,10 +100,10 @@ class IntervalTrees:
             Multipliers to begin with, in units of 1 / `scale`.
         """
         bound, scale, largest = self.problem.bound, self.scale, self._largest
-        cuts, m = Cuts(largest / scale), np.zeros(len(bound)) if first is None else first / scale
-        for _ in range(ROUNDS if len(bound) else 1):
+        cuts = Cuts(largest / scale, whole=True)
+        for multipliers in cuts.rounds(np.zeros(len(bound)) if first is None else first / scale, ROUNDS):
             self.tick()
-            m = in_fixed_point(m, scale, largest).astype(float)
+            m = in_fixed_point(multipliers, scale, largest).astype(float)
             value, vector = self._least(np.append(float(scale), m))
             if np.isinf(value):  # no leaf is allowed
                 self.lower = self.priced = below
@@ -111,10 +111,10 @@ class IntervalTrees:
             reached = min(below, int(max(0.0, np.ceil((value - m @ bound) / scale))))
             if reached >= self.lower:
                 self.lower, self.priced, self.multipliers = reached, reached, np.array([*self.multipliers[-1:], m])
-            cuts.add(float(vector[0]), vector[1:] - bound)
-            most, m = cuts.best()
-            if self.lower >= below or np.ceil(most - 1e-6) <= self.lower:
+            if self.lower >= below:
                 break
+            cuts.add(float(vector[0]), vector[1:] - bound)
+            cuts.reach(self.lower)
         return self.lower
 
     def best(self, below: int) -> tuple[Tree, int] | None:

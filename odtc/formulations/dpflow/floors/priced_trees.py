@@ -53,23 +53,18 @@ class _Rounds:
         self.best: Tree | None = None
         self.upper = posed.arrays.most_cost + 1
 
-    def run(self, multipliers: np.ndarray) -> None:
+    def run(self, first: np.ndarray) -> None:
         arrays = self.posed.arrays
         scale, largest = fixed_point(arrays)
-        met, seen = [], set()
-        for _ in range(ROUNDS):
+        cuts, seen = Cuts(largest / scale), set()
+        for multipliers in cuts.rounds(first, ROUNDS):
             m = in_fixed_point(multipliers, scale, largest)
             if m.tobytes() in seen:
                 return
             seen.add(m.tobytes())
             cost, uses = self._look(scale, m)
-            if not arrays.n_constraints:
-                return
-            met.append((cost, uses - arrays.bound))
-            cuts = Cuts(np.minimum(largest, np.maximum(FURTHER * m, largest * NEAR)) / scale)
-            for cut in met:
-                cuts.add(*cut)
-            multipliers = cuts.best()[1]
+            cuts.add(cost, uses - arrays.bound)
+            cuts.within(np.minimum(largest, np.maximum(FURTHER * m, largest * NEAR)) / scale)
 
     def _look(self, scale: int, m: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the cost and the uses of the tree at these multipliers, int64 (constraints,) in units of 1 / scale."""

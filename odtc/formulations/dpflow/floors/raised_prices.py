@@ -38,7 +38,6 @@ from odtc.formulations.dpflow.floors.splits_of_tree import SplitsOfTree
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
-LEAST = 1e-6  # of the bound: the additional bound that other multipliers have to promise
 # Of the cost of the known tree, to which the bounds of many subsets rise in turn; up to DEEP they rise to it at once.
 PARTS = 0.5, 0.8, 0.9, 1.0
 GROWS = 2.0  # times the bound of a subset is its next goal, if no tree is known
@@ -54,6 +53,8 @@ class Subset:
         The ordered features of these columns; None for all.
     splits : int (some splits,)
         The splits on these columns.
+    cuts : Cuts
+        Of its own trees, none yet.
 
     Attributes
     ----------
@@ -64,12 +65,11 @@ class Subset:
         Those of the search, or of the next one; None if none promise a higher bound.
     """
 
-    def __init__(self, scales: np.ndarray | None, splits: np.ndarray):
-        self.scales, self.splits, self.floor = scales, splits, 0.0
+    def __init__(self, scales: np.ndarray | None, splits: np.ndarray, cuts: Cuts):
+        self.scales, self.splits, self.cuts, self.floor = scales, splits, cuts, 0.0
         self.multipliers: np.ndarray | None = None
         self.search: BoundBySearch | None = None
         self.closed: Engine | None = None  # the search that has settled it under the constraints
-        self.cuts: list[tuple[int, np.ndarray]] = []  # cost and slope of its own trees
         self.tried: set[bytes] = set()
 
 
@@ -103,7 +103,7 @@ class BoundByRaisedPrices:
         if known is not None and (heaps := posed.heaps(known)) is not None:
             self._known.append(self._cut(*heaps))
             self._upper = self._known[0][0]
-        self._whole = Subset(None, np.arange(len(arrays.column)))
+        self._whole = Subset(None, np.arange(len(arrays.column)), Cuts(self._largest))
         many = len(arrays.subsets) > 1
         self._subsets = list(map(self._within, arrays.subsets)) if many else [self._whole]
         # Of equal bounds, the subset of fewest splits comes first: it is searched soonest.
@@ -217,27 +217,23 @@ class BoundByRaisedPrices:
         inside = columns[self._posed.arrays.column]
         some = np.zeros(self._scales.n, bool)
         some[self._scales.scale[inside]] = True
-        return Subset(np.flatnonzero(some), np.flatnonzero(inside))
+        return Subset(np.flatnonzero(some), np.flatnonzero(inside), Cuts(self._largest))
 
     def _next(self, one: Subset) -> np.ndarray | None:
         """Return the most promising multipliers of a subset; None if they promise no more than is proved. The cut of
         the known tree only guides their choice, because the tree may use other columns."""
-        if not self._posed.arrays.n_constraints or not one.cuts:
+        own = one.cuts
+        if not self._posed.arrays.n_constraints or not own.cost:
             return None
-        shown = one.floor / self._posed.unit
-        own = self._cuts(one.cuts)
-        for cuts in (self._cuts([*one.cuts, *self._known]), own):
+        own.reach(one.floor / self._posed.unit)
+        guided = own.among([0])
+        for cut in self._known:
+            guided.add(*cut)
+        for cuts in (guided, own):
             multipliers = of_few_digits(cuts.best()[1])
-            promised = min(cost + float(multipliers @ slope) for cost, slope in one.cuts)
-            if multipliers.tobytes() not in one.tried and promised > shown + LEAST * max(1.0, shown):
+            if multipliers.tobytes() not in one.tried and own.promises(own.value(multipliers)):
                 return multipliers
         return None
-
-    def _cuts(self, some: list[tuple[int, np.ndarray]]) -> Cuts:
-        cuts = Cuts(self._largest)
-        for cost, slope in some:
-            cuts.add(cost, slope)
-        return cuts
 
     def _look(self, one: Subset) -> None:
         """Add the cut of the cheapest tree of a search, and use the tree if it satisfies the constraints with other
@@ -249,7 +245,7 @@ class BoundByRaisedPrices:
         arrays, sums = tree.arrays, np.zeros((len(split), tree.arrays.n_labels))
         np.add.at(sums, tree.leaves, arrays.cost + np.tensordot(multipliers, arrays.uses, 1))
         label = np.where(tree.count.any(axis=1), (sums + multipliers @ arrays.leaf_uses).argmin(axis=1), -1)
-        one.cuts.append(self._cut(split, label))
+        one.cuts.add(*self._cut(split, label))
         if (found := tree.cheapest(self._upper)) is not None:
             self.tree, self._upper = self._posed.tree(*found[0]), found[1]
 

@@ -1,0 +1,332 @@
+"""One search for many targets: the best tree for each of some constraints that grow tighter, by passes that serve all.
+
+Each target is a constrained search of its own (constrained_search), with its best tree, and the bounds of its cases.
+The weighted cost of a tree at multipliers m, scale · cost + m · uses, does not depend on the bounds b. So one pass
+(lagrangian_pass) gives for every case the value V(m) = min of these costs, and for every target b with the same uses a
+bound on its trees,
+
+    cost  ≥  max over all m tried of  (V(m) - m · b) / scale,
+
+the lower envelope of (uses, cost) seen from b. Every tree found is offered to every target that it satisfies, and is a
+cut (multipliers) for every target. A bound of a target, or of one of its cases, is valid for all tighter ones. If the
+uses differ from target to target (a precision, an F1 score), counts of rows, trees, cuts and bounds are still shared; a
+pass then bounds the target that it was made for, and the tighter ones.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.algorithms.constrained.close_gap import MOST_PAIRS
+from odtc.algorithms.constrained.constrained_problem import (
+    ConstrainedProblem,
+    TooLarge,
+    cost_of,
+    fixed_point,
+    leaves_of,
+    named,
+)
+from odtc.algorithms.constrained.constrained_search import ROUNDS, ConstrainedSearch, Found, Stopped
+from odtc.algorithms.constrained.count_tensors import Counts
+from odtc.algorithms.constrained.lagrangian_pass import Weights
+from odtc.algorithms.constrained.multipliers import Cuts
+from odtc.algorithms.constrained.trace_tree import Structure, by_weight, cheapest, labelled, labellings
+
+ANY = 2**50  # no sum is greater
+FIRST = 3  # targets that have passes of their own at less depth: the ends and the middle
+FURTHER = 4.0  # lists are made this much longer if that serves other targets: relative to the gap that they close
+FAR = 40.0  # the same for short lists
+SHORT = 200_000  # pairs of a list that is made before the case has multipliers of its own
+SEEKING = 3  # rounds of multipliers for a target without a tree, before checking whether there is one
+MOST_FITS = 4_000_000  # labellings times targets that are compared at once
+
+
+class FrontierSearch:
+    """The search of one problem for many bounds.
+
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+        Without `accepts`; its own bound is not read, nor are its uses if others are given.
+    bounds : int64 (targets, constraints)
+        The loosest first: a tree that satisfies a target satisfies all before it.
+    tick : Callable[[], bool]
+        Returns whether the search has to end; called often.
+    counts : Counts
+        Of the same rows and splits, and all uses, if they were made already.
+    uses : int64 (targets, constraints, rows, labels) or None
+        Of each target, if they are not the uses of the problem for all.
+
+    Raises
+    ------
+    TooLarge
+        If costs or uses do not fit whole numbers below 2^52.
+    """
+
+    def __init__(
+        self,
+        problem: ConstrainedProblem,
+        bounds: np.ndarray,
+        tick: Callable[[], bool] = lambda: False,
+        counts: Counts | None = None,
+        uses: np.ndarray | None = None,
+    ):
+        self.bounds, self._tick = np.asarray(bounds, np.int64), tick
+        n, R = self.bounds.shape
+        self.shared = uses is None
+        # The sums of all targets are rows of one problem; `rows` are the numbers of the sums of each target.
+        self.rows = np.tile(np.arange(R), (n, 1)) if self.shared else np.arange(n * R).reshape(n, R)
+        most = problem.uses if self.shared else np.abs(uses).max(axis=0)
+        fixed = fixed_point(replace(problem, uses=most, bound=np.abs(self.bounds).max(axis=0)))
+        every, times = self.bounds[0], 1
+        if not self.shared:
+            problem = replace(problem, uses=uses.reshape(n * R, *uses.shape[2:]))
+            every, times = np.append(self.bounds[0], np.full((n - 1) * R, ANY)), n
+        joint = replace(
+            problem,
+            bound=every,
+            branch_uses=np.tile(problem.branch_uses[:R], times),
+            leaf_uses=np.tile(problem.leaf_uses[:R], (times, 1)),
+        )
+        self.joint = ConstrainedSearch(joint, tick, counts=counts, fixed=fixed)
+        _ = self.joint.counts.pairs, self.joint.counts.total  # once for all copies
+        self.met: dict[tuple, np.ndarray] = {}  # cost and uses of the trees that give cuts
+        self.lists: dict[tuple, tuple] = {}  # of a case: (multipliers, limit of weighted costs, the lists of two sides)
+        self._seen: set[bytes] = set()
+        self.targets = [Target(self, number, fixed) for number in range(n)]
+
+    def run(self, exactly: bool = True) -> list[Found]:
+        """Return the results for each target, at the end or when the time is over."""
+        try:
+            for target in self.targets:
+                target._leaves()
+            if self.joint.problem.depth > 2 and exactly:
+                self._shallower()
+            for number in self._order()[: None if exactly else FIRST]:
+                target = self.targets[number]
+                if exactly and target.best is None and not target.infeasible:
+                    target.globally(SEEKING)
+                    self._feasibility()
+                target.globally()
+            for number, target in enumerate(self.targets if exactly else ()):
+                self.hear(number)
+                target._locally()
+        except Stopped:
+            pass
+        return self.found
+
+    @property
+    def found(self) -> list[Found]:
+        """The results so far for each target, at any moment."""
+        self.hear(len(self.targets) - 1)
+        found = (target.found for target in self.targets)
+        return [one if one.split is None else replace(one, split=named(one.split, self.joint.order)) for one in found]
+
+    def hear(self, number: int) -> None:
+        """Let targets up to this one have the bounds of the looser ones."""
+        for looser, target in zip(self.targets, self.targets[1 : number + 1]):
+            target.hear(looser)
+            target.floor = max(target.floor, looser.bound)
+
+    def _order(self) -> list[int]:
+        """Return the targets, the ends first, then the middles."""
+        order, spans = [len(self.bounds) - 1, 0], [(0, len(self.bounds) - 1)]
+        while spans:
+            low, high = spans.pop(0)
+            if high - low > 1:
+                middle = (low + high) // 2
+                order.append(middle)
+                spans += [(low, middle), (middle, high)]
+        return list(dict.fromkeys(order))
+
+    # Trees.
+
+    def offer(self, split: np.ndarray, label: np.ndarray, cost: int, uses: np.ndarray) -> bool:
+        """Offer a tree and its uses, int64 (sums,), to all targets that it satisfies; return whether it is better for
+        one of them."""
+        kept = np.flatnonzero((uses[self.rows] <= self.bounds).all(axis=1)).tolist()
+        return sum(ConstrainedSearch.offer(self.targets[number], split, label, cost) for number in kept) > 0
+
+    def uses_of(self, split: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """Return int64 (sums,): the uses of a tree."""
+        problem = self.joint.problem
+        node = leaves_of(problem, split)
+        at, places, rows = label[node], np.unique(node), np.arange(len(node))
+        uses = problem.uses[:, rows, at].sum(axis=1) + problem.leaf_uses[:, label[places]].sum(axis=1)
+        return uses + problem.branch_uses * int((split >= 0).sum())
+
+    def label(self, structure: Structure) -> None:
+        """Offer a tree with the best labels for each target, once."""
+        key, joint, n = structure.split.tobytes(), self.joint.tables, len(self.bounds)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        upper = np.array([target.upper for target in self.targets])
+        try:
+            found = labellings(joint, structure, float(upper.max()))
+        except TooLarge:
+            return
+        some = np.ones(n, bool)
+        if len(found.cost) * n <= MOST_FITS:
+            keep = (found.uses[:, self.rows] <= self.bounds).all(axis=2)
+            some = (keep & (found.cost[:, None] < upper)).any(axis=0)
+        for number in np.flatnonzero(some).tolist():
+            below = self.targets[number].upper
+            place = cheapest(found.cost, found.uses[:, self.rows[number]], self.bounds[number], below)
+            if place is not None:
+                tree = labelled(joint, structure, found.choice[place])
+                self.offer(tree.split, tree.label, tree.cost, tree.uses)
+
+    def _shallower(self) -> None:
+        """Search trees of less depth, as starts."""
+        problem = self.joint.problem
+        less = replace(self.targets[0].problem, depth=problem.depth - 1, allowed=problem.allowed[:-1])
+        uses = None if self.shared else problem.uses[self.rows]
+        for found in FrontierSearch(less, self.bounds, self._tick, self.joint.counts, uses).run(exactly=False):
+            if found.split is not None:
+                heaps = [
+                    np.concatenate([heap, np.full(len(heap), -1, np.int32)]) for heap in (found.split, found.label)
+                ]
+                self.offer(*heaps, found.cost, self.uses_of(*heaps))
+        self.joint.tick()
+
+    def _feasibility(self) -> None:
+        """Find a tree, or prove that there is none, for the targets without a tree: the tightest first, and then the
+        middle of those of which nothing is known."""
+        number, last = len(self.targets) - 1, len(self.targets) - 1
+        while number <= last and not self.targets[number].infeasible:
+            target = self.targets[number]
+            if target.best is None:
+                target._feasibility()
+            if target.infeasible:
+                for tighter in self.targets[number:]:
+                    tighter.infeasible = True
+                last = number - 1
+            elif target.best is None:
+                return
+            low = next((at for at, one in enumerate(self.targets) if one.best is None), len(self.targets))
+            number = (low + last + 1) // 2 if low <= last else last + 1
+
+
+class Target(ConstrainedSearch):
+    """The search of one target, which shares its trees and its passes with the others.
+
+    Parameters
+    ----------
+    frontier : FrontierSearch
+    number : int
+        Of the target; the loosest is 0.
+    fixed : (int, int64 (constraints,))
+        The scale of the multipliers and the largest of them.
+    """
+
+    def __init__(self, frontier: FrontierSearch, number: int, fixed: tuple[int, np.ndarray]):
+        joint, self.frontier, self.number = frontier.joint, frontier, number
+        rows, own = frontier.rows[number], {}
+        counts = copy(joint.counts)
+        if not frontier.shared:
+            own = {key: getattr(joint.problem, key)[rows] for key in ("uses", "branch_uses", "leaf_uses")}
+            counts.uses = counts.uses[rows]
+        problem = replace(joint.problem, bound=frontier.bounds[number], **own)
+        super().__init__(problem, frontier._tick, counts=counts, fixed=fixed)
+        self.tables, self.by_tables = joint.tables.of(self.counts), copy(joint.by_tables)
+        self.trees, self.by_tables.tables = self.by_tables, self.tables
+        self._values = np.zeros(len(self.root))  # of the last pass: V of each case, or not a number
+
+    def globally(self, rounds: int = ROUNDS) -> None:
+        """Find multipliers for all cases at once."""
+        self.frontier.hear(self.number)
+        if self._alive(self.all).any():
+            self._globally(rounds)
+
+    def offer(self, split: np.ndarray, label: np.ndarray, cost: int) -> bool:
+        """Offer a tree to all targets, as FrontierSearch does."""
+        return self.frontier.offer(split, label, cost, self.frontier.uses_of(split, label))
+
+    @property
+    def found(self) -> Found:
+        """The results so far."""
+        found = super().found
+        return replace(found, infeasible=found.infeasible or (found.cost is None and found.bound >= self.upper))
+
+    def _alive(self, cases) -> np.ndarray:
+        return super()._alive(cases) & (not self.infeasible)
+
+    def _open(self) -> np.ndarray:
+        served = self.frontier.targets[0 if self.frontier.shared else self.number :]
+        return np.logical_or.reduce([target._alive(target.all) for target in served])
+
+    def _known_cuts(self) -> Cuts:
+        """Return the cuts of all trees met for any target."""
+        cuts, rows = super()._known_cuts(), self.frontier.rows[self.number]
+        for vector in self.frontier.met.values():
+            cuts.add(vector[0], vector[1:][rows] - self.problem.bound)
+        cuts.reach(self.bound)
+        return cuts
+
+    def _pass(self, weights: Weights, number: int) -> list[tuple[float, int]]:
+        """Compute bounds of all remaining cases, for every target that they are valid for."""
+        self._values = np.full(len(self.root), np.nan)
+        best, m = super()._pass(weights, number), weights.multipliers
+        here = np.flatnonzero(~np.isnan(self._values))
+        for other in self.frontier.targets if self.frontier.shared or not m.any() else ():
+            if other is not self:
+                other.raise_bounds(*other._weights(m / self.scale), here, self._values[here])
+        return best
+
+    def _tighten(self, root: int, place: int) -> None:
+        """Settle a case by its lists, for other targets, too, if these are short; otherwise as ConstrainedSearch."""
+        if not (self._by_lists(root, place, SHORT, FAR) or self._by_lists(root, place, SHORT)):
+            super()._tighten(root, place)
+
+    def _close(self, root: int, place: int) -> None:
+        self._by_lists(root, place, MOST_PAIRS)
+
+    def _by_lists(self, root: int, place: int, most: int, further: float = FURTHER) -> bool:
+        """List the trees of a case that could cost less, for neighbouring targets, too, and join them; return False if
+        there are more than `most` pairs."""
+        frontier, cases = self.frontier, self._cases[root]
+        lists, key = frontier.lists, (root, place, 0 if frontier.shared else self.number)
+        m, subset = self.tried[cases.multipliers[place]], int(cases.subsets[place])
+        if key not in lists or self._limit(lists[key][0]) > lists[key][1]:
+            mine, limit = self._limit(m), self._limit(m)
+            room = further * self.scale * (self.upper - 1 - cases.least[place])
+            for other in frontier.targets if frontier.shared else ():
+                if limit < other._limit(m) <= mine + room and other._alive(other._cases[root].part(place, place + 1)):
+                    limit = other._limit(m)
+            closer = self.trees.closer(m, root, subset, self.tick)[0]
+            closer.most_pairs = most
+            try:
+                lists[key] = m, limit, closer.listed(root, limit)
+            except TooLarge:
+                return False
+        m, _, listed = lists[key]
+        if listed is not None:
+            joining = self.trees.closer(m, root, subset, self.tick)[0]
+            joining.join(root, listed, self.upper, lambda *tree: self.offer(*tree, cost_of(self.problem, *tree)))
+        cases.listed[place] = True
+        return True
+
+    def _limit(self, multipliers: np.ndarray) -> float:
+        """Return the maximum weighted cost of a tree of this target that costs less than its best."""
+        return self.scale * (self.upper - 1.0) + float(multipliers @ self.problem.bound)
+
+    def raise_bounds(self, weights: Weights, number: int, left: np.ndarray, value: np.ndarray) -> None:
+        """As for ConstrainedSearch; keep the values for the other targets."""
+        super().raise_bounds(weights, number, left, value)
+        self._values[left] = value
+
+    def _look(self, root: int, subset: int, weights: Weights, cuts: Cuts | None) -> float:
+        """Trace the cheapest tree of a case, as ConstrainedSearch does, for all targets."""
+        structure, value = self.trees.trace(weights, root, subset)
+        if structure is None:
+            return value
+        if cuts is not None:
+            tree = by_weight(self.frontier.joint.tables, structure, weights)
+            vector = np.append(tree.cost, tree.uses)
+            self.frontier.met[tuple(vector.tolist())] = vector
+            cuts.add(tree.cost, tree.uses[self.frontier.rows[self.number]] - self.problem.bound, root)
+        self.frontier.label(structure)
+        return value

@@ -1,1 +1,0 @@
-"""One constrained search for many bounds of its sums."""
