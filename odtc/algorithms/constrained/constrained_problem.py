@@ -179,6 +179,23 @@ def with_splits(problem: ConstrainedProblem, **changed: Any) -> ConstrainedProbl
     return found
 
 
+def of_depth(problem: ConstrainedProblem, depth: int) -> ConstrainedProblem:
+    """Return the problem of the trees of at most this depth."""
+    accepts = problem.accepts
+    return with_splits(
+        problem,
+        depth=depth,
+        allowed=problem.allowed[:depth],
+        accepts=None if accepts is None else lambda *tree: accepts(*padded(*tree, problem.depth)),
+    )
+
+
+def padded(split: np.ndarray, label: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the splits and the labels of a tree of less depth on the heap of this depth, int32."""
+    fill = np.full(2 ** (depth + 1) - len(split), -1, np.int32)
+    return np.concatenate([split, fill]).astype(np.int32), np.concatenate([label, fill]).astype(np.int32)
+
+
 def only(problem: ConstrainedProblem, splits: np.ndarray, roots=None) -> ConstrainedProblem:
     """Return the problem with only these splits, and only these roots."""
     allowed = problem.allowed[:, splits].copy()

@@ -25,6 +25,8 @@ from odtc.algorithms.constrained.constrained_problem import (
     in_fixed_point,
     keeps,
     named,
+    of_depth,
+    padded,
     part_of,
     uses_of,
     with_splits,
@@ -449,17 +451,15 @@ class ConstrainedSearch:
 
     def _shallower(self) -> None:
         """Search trees of less depth, as starts."""
-        problem = self.problem
-        less = replace(problem, depth=problem.depth - 1, allowed=problem.allowed[:-1], accepts=None)
-        search = ConstrainedSearch(less, self._tick, counts=self.counts)
+        depth = self.problem.depth
+        search = ConstrainedSearch(
+            replace(of_depth(self.problem, depth - 1), accepts=None), self._tick, counts=self.counts
+        )
         found = search.run(exactly=False)
         self.begin_at(search)
         self.tick()
         if found.cost is not None:
-            self.offer(
-                *(np.concatenate([heap, np.full(len(heap), -1, np.int32)]) for heap in (found.split, found.label)),
-                found.cost,
-            )
+            self.offer(*padded(found.split, found.label, depth), found.cost)
 
     def _alive(self, cases: Cases) -> np.ndarray:
         return ~cases.listed & (cases.least < self.upper) & (self.upper > self.floor)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.algorithms.constrained.all_thresholds import quantiles
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named, ones_of, only, with_splits
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named, of_depth, ones_of, only, padded
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.base.value_class import value_class
 
@@ -53,18 +53,14 @@ def first_tree(problem: ConstrainedProblem, scales: list[np.ndarray], tick: Call
         splits = some_of_each(problem, scales, depth)
         if not len(splits) or tick():
             break
-        search = ConstrainedSearch(
-            only(with_splits(problem, depth=depth, allowed=problem.allowed[:depth]), splits), tick
-        )
+        search = ConstrainedSearch(only(of_depth(problem, depth), splits), tick)
         search.begun = True
         if best is not None:
             search.want_below(cost)
         found = search.run(exactly)
         multipliers = search.leading / search.scale
         if found.split is not None and found.cost < cost:
-            fill = np.full(2 ** (problem.depth + 1) - len(found.split), -1, np.int32)
-            heaps = named(found.split, splits), found.label
-            best, cost = tuple(np.concatenate([heap, fill]).astype(np.int32) for heap in heaps), found.cost
+            best, cost = padded(named(found.split, splits), found.label, problem.depth), found.cost
     return First(best, multipliers)
 
 

@@ -27,6 +27,8 @@ from odtc.algorithms.constrained.constrained_problem import (
     fixed_point,
     leaves_of,
     named,
+    of_depth,
+    padded,
 )
 from odtc.algorithms.constrained.constrained_search import ROUNDS, ConstrainedSearch, Found, Stopped
 from odtc.algorithms.constrained.count_tensors import Counts
@@ -48,16 +50,13 @@ class FrontierSearch:
 
     Parameters
     ----------
-    problem : ConstrainedProblem
-        Without `accepts`; its own bound is not read, nor are its uses if others are given.
-    bounds : int64 (targets, constraints)
-        The loosest first: a tree that satisfies a target satisfies all before it.
+    problems : list of ConstrainedProblem
+        The targets, the loosest first: a tree that satisfies one satisfies all before it. They differ only by bounds,
+        or by uses and bounds, and have no `accepts`.
     tick : Callable[[], bool]
         Returns whether the search has to end; called often.
     counts : Counts
         Of the same rows and splits, and all uses, if they were made already.
-    uses : int64 (targets, constraints, rows, labels) or None
-        Of each target, if they are not the uses of the problem for all.
 
     Raises
     ------
@@ -67,29 +66,26 @@ class FrontierSearch:
 
     def __init__(
         self,
-        problem: ConstrainedProblem,
-        bounds: np.ndarray,
+        problems: list[ConstrainedProblem],
         tick: Callable[[], bool] = lambda: False,
         counts: Counts | None = None,
-        uses: np.ndarray | None = None,
     ):
-        self.bounds, self._tick = np.asarray(bounds, np.int64), tick
-        n, R = self.bounds.shape
-        self.shared = uses is None
+        first, n, R = problems[0], len(problems), problems[0].n_constraints
+        self._tick, self.bounds = tick, np.array([one.bound for one in problems], np.int64).reshape(n, R)
+        self.shared = all(one.uses is first.uses or np.array_equal(one.uses, first.uses) for one in problems)
         # The sums of all targets are rows of one problem; `rows` are the numbers of the sums of each target.
         self.rows = np.tile(np.arange(R), (n, 1)) if self.shared else np.arange(n * R).reshape(n, R)
-        most = problem.uses if self.shared else np.abs(uses).max(axis=0)
-        fixed = fixed_point(replace(problem, uses=most, bound=np.abs(self.bounds).max(axis=0)))
-        every, times = self.bounds[0], 1
+        most = np.maximum.reduce([np.abs(one.uses) for one in problems[: 1 if self.shared else n]])
+        fixed = fixed_point(replace(first, uses=most, bound=np.abs(self.bounds).max(axis=0)))
+        joint = replace(first, bound=self.bounds[0])
         if not self.shared:
-            problem = replace(problem, uses=uses.reshape(n * R, *uses.shape[2:]))
-            every, times = np.append(self.bounds[0], np.full((n - 1) * R, ANY)), n
-        joint = replace(
-            problem,
-            bound=every,
-            branch_uses=np.tile(problem.branch_uses[:R], times),
-            leaf_uses=np.tile(problem.leaf_uses[:R], (times, 1)),
-        )
+            joint = replace(
+                first,
+                uses=np.concatenate([one.uses for one in problems]),
+                bound=np.append(self.bounds[0], np.full((n - 1) * R, ANY)),
+                branch_uses=np.tile(first.branch_uses, n),
+                leaf_uses=np.tile(first.leaf_uses, (n, 1)),
+            )
         self.joint = ConstrainedSearch(joint, tick, counts=counts, fixed=fixed)
         _ = self.joint.counts.pairs, self.joint.counts.total  # once for all copies
         self.met: dict[tuple, np.ndarray] = {}  # cost and uses of the trees that give cuts
@@ -181,14 +177,10 @@ class FrontierSearch:
 
     def _shallower(self) -> None:
         """Search trees of less depth, as starts."""
-        problem = self.joint.problem
-        less = replace(self.targets[0].problem, depth=problem.depth - 1, allowed=problem.allowed[:-1])
-        uses = None if self.shared else problem.uses[self.rows]
-        for found in FrontierSearch(less, self.bounds, self._tick, self.joint.counts, uses).run(exactly=False):
+        less = [of_depth(target.problem, target.problem.depth - 1) for target in self.targets]
+        for found in FrontierSearch(less, self._tick, self.joint.counts).run(exactly=False):
             if found.split is not None:
-                heaps = [
-                    np.concatenate([heap, np.full(len(heap), -1, np.int32)]) for heap in (found.split, found.label)
-                ]
+                heaps = padded(found.split, found.label, self.joint.problem.depth)
                 self.offer(*heaps, found.cost, self.uses_of(*heaps))
         self.joint.tick()
 

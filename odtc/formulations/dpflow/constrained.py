@@ -5,7 +5,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil
@@ -19,7 +19,9 @@ from odtc.algorithms.constrained.constrained_problem import (
     ConstrainedProblem,
     TooLarge,
     named,
+    of_depth,
     only,
+    padded,
     with_splits,
 )
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
@@ -28,7 +30,6 @@ from odtc.algorithms.constrained.first_trees import first_tree, some_of_each
 from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from odtc.algorithms.constrained.subtree_search import improved
 from odtc.base import deadline
-from odtc.base.value_class import value_class
 from odtc.base.wording import option, param
 from odtc.data.encoding import Encoded
 from odtc.errors import NotProvedError, TimeLimitReached
@@ -97,19 +98,8 @@ class Posed:
         depths = range(1 if every else least, arrays.depth)
         for less in depths:
             if less not in self._shallower:
-                lower = with_splits(arrays, depth=less, allowed=arrays.allowed[:less], accepts=_padded(arrays))
-                self._shallower[less] = engine_of(lower, self.problem.scale)
+                self._shallower[less] = engine_of(of_depth(arrays, less), self.problem.scale)
         return [self._shallower[less] for less in depths]
-
-
-def _padded(arrays: ConstrainedProblem) -> Callable[[np.ndarray, np.ndarray], bool] | None:
-    """Return a function that reports whether a tree of less depth, padded to this one, is accepted; None if all are."""
-    accepts, size = arrays.accepts, 2 ** (arrays.depth + 1)
-
-    def told(*heaps: np.ndarray) -> bool:
-        return accepts(*(np.concatenate([heap, np.full(size - len(heap), -1, np.int32)]) for heap in heaps))
-
-    return None if accepts is None else told
 
 
 def can_search(encoded: Encoded, depth: int) -> bool:
@@ -275,7 +265,9 @@ def _of_less_depth(problem: Problem, start: HeapTree | None) -> tuple[HeapTree |
         lower[0].run()
     found = lower[0].found
     if found.split is not None:
-        start = cheaper(problem, posed.problem.tree(*_deeper(found, posed.search)), start)
+        start = cheaper(
+            problem, posed.problem.tree(*padded(found.split, found.label, posed.problem.arrays.depth)), start
+        )
     return start, lower[0].leading / lower[0].scale if isinstance(lower[0], ConstrainedSearch) else None
 
 
@@ -433,8 +425,8 @@ def search(
     except (KeyboardInterrupt, TimeLimitReached) as end_of_search:
         interrupted = interrupted or isinstance(end_of_search, KeyboardInterrupt)
         for one in shallower:
-            if (lower := one.found).split is not None:
-                engine.start(*_deeper(lower, engine))
+            if (less := one.found).split is not None:
+                engine.start(*padded(less.split, less.label, engine.problem.depth))
         found = engine.found
     heap = None if found.split is None else posed.tree(found.split, found.label)
     make, why = None, TOO_FINE if posed.off else ""
@@ -528,15 +520,9 @@ def _begin(
             engine.begin_at(shallower)
         if found.split is None:
             continue
-        tree = _deeper(found, engine)
+        tree = padded(found.split, found.label, engine.problem.depth)
         if engine.start(*tree) and isinstance(engine, CoarseSearch):
             engine.start(*improved(engine.problem, engine.scale, tree, _after(end, IMPROVED)))
-
-
-def _deeper(found: Found, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
-    """Return a tree that a search of less depth has found, in the heap of another search."""
-    fill = np.full(2 ** (engine.problem.depth + 1) - len(found.split), -1, np.int32)
-    return np.concatenate([found.split, fill]), np.concatenate([found.label, fill])
 
 
 def _after(end: float | None, part: float) -> Callable[[], bool]:
@@ -555,55 +541,37 @@ def inherit(problem: Problem, looser: Problem) -> None:
         mine.search.inherit(other.search)
 
 
-@value_class
-class _Targets:
-    """Problems that differ by one constraint, the loosest first: their bounds, and their uses if these differ."""
+def _targets(posed: list[Problem]) -> list[SearchProblem] | None:
+    """Return problems that differ by one constraint, the loosest first, for one search of all; None if they differ by
+    more than sums, or if some constraint has to be checked for every tree."""
+    try:
+        encoded = refined(posed[0].encoded, posed[0].constraints)  # the groups that they compare are the same
+        each = [search_problem(one, encoded) for one in posed]
+    except TooLarge:
+        return None
+    first = each[0].arrays
+    each = [_as_deep(one, first) for one in each]
+    if not all(_alike(first, one.arrays) and one.unit == each[0].unit for one in each):
+        return None
+    if not all(np.array_equal(first.uses, one.arrays.uses) for one in each):
+        return each if first.uses.size * len(each) <= MOST_USES else None
+    tightens = (np.diff([one.arrays.bound for one in each], axis=0) <= 0).all()
+    return each if tightens else None
 
-    each: list[SearchProblem]
-    bounds: np.ndarray
-    uses: np.ndarray | None
 
-    @classmethod
-    def of(cls, posed: list[Problem]) -> "_Targets | None":
-        """Return the targets; None if they differ by more than sums, or if some constraint has to be checked for every
-        tree."""
-        try:
-            encoded = refined(posed[0].encoded, posed[0].constraints)  # the groups that they compare are the same
-            each = [search_problem(one, encoded) for one in posed]
-        except TooLarge:
-            return None
-        first = each[0].arrays
-        if first.accepts is not None:
-            return None
-        each = [_as_deep(one, first) for one in each]
-        if not all(_alike(first, one.arrays) and one.unit == each[0].unit for one in each[1:]):
-            return None
-        bounds = np.array([one.arrays.bound for one in each])
-        if all(np.array_equal(first.uses, one.arrays.uses) for one in each[1:]):
-            return None if (np.diff(bounds, axis=0) > 0).any() else cls(each, bounds, None)
-        if first.uses.size * len(each) > MOST_USES:
-            return None
-        return cls(each, bounds, np.array([one.arrays.uses for one in each]))
+def _searched(problems: list[ConstrainedProblem]) -> tuple[list[Found], bool]:
+    """Return (the results of one search for each of the targets, whether it was interrupted), until the deadline.
 
-    def searched(self, splits: np.ndarray | None = None, depth: int | None = None) -> tuple[list[Found], bool]:
-        """Return (the results of one search for each, whether it was interrupted), over all splits or some, at most of
-        this depth, until the deadline.
-
-        Raises
-        ------
-        TooLarge
-        """
-        left = deadline.seconds_left()
-        end = None if left is None else time.monotonic() + left
-        arrays = self.each[0].arrays
-        if depth is not None:
-            arrays = with_splits(arrays, depth=depth, allowed=arrays.allowed[:depth])
-        arrays = arrays if splits is None else only(arrays, splits)
-        engine = FrontierSearch(arrays, self.bounds, lambda: end is not None and time.monotonic() > end, uses=self.uses)
-        try:
-            return engine.run(), False
-        except (KeyboardInterrupt, TimeLimitReached) as end_of_search:
-            return engine.found, isinstance(end_of_search, KeyboardInterrupt)
+    Raises
+    ------
+    TooLarge
+    """
+    left = deadline.seconds_left()
+    engine = FrontierSearch(problems, _after(None if left is None else time.monotonic() + left, 1.0))
+    try:
+        return engine.run(), False
+    except (KeyboardInterrupt, TimeLimitReached) as end_of_search:
+        return engine.found, isinstance(end_of_search, KeyboardInterrupt)
 
 
 def _each(problem: Problem, varied: list[Constraint]) -> list[Problem]:
@@ -622,14 +590,14 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
     posed = _each(problem, varied)
     if not all(map(searches, posed[:1])) or problem.encoded.n_candidate_splits > engines.MOST_TESTS:
         return None
-    targets = _Targets.of(posed)
-    if targets is None or takes(targets.each[0].arrays, targets.each[0].scale):
+    targets = _targets(posed)
+    if targets is None or takes(targets[0].arrays, targets[0].scale):
         return None
     try:
-        found, interrupted = targets.searched()
+        found, interrupted = _searched([one.arrays for one in targets])
     except TooLarge:
         return None
-    unit, off = targets.each[0].unit, targets.each[0].off
+    unit, off = targets[0].unit, targets[0].off
     return [
         Searched(
             None if one.split is None else each.tree(one.split, one.label),
@@ -641,7 +609,7 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
             interrupted=interrupted,
             off=off,
         )
-        for each, one in zip(targets.each, found)
+        for each, one in zip(targets, found)
     ]
 
 
@@ -651,17 +619,17 @@ def frontier_starts(problem: Problem, varied: list[Constraint]) -> list[HeapTree
     posed = _each(problem, varied)
     best: list[HeapTree | None] = [None] * len(posed)
     engine = posed[0].derived(Posed).search if searches(posed[0]) else None
-    if not isinstance(engine, CoarseSearch) or (targets := _Targets.of(posed)) is None:
+    if not isinstance(engine, CoarseSearch) or (targets := _targets(posed)) is None:
         return best
     for depth in range(1, engine.problem.depth + 1):
         splits = some_of_each(engine.problem, engine.splits, depth)
         if not len(splits) or deadline.is_over():
             break
         try:
-            found, interrupted = targets.searched(splits, depth)
+            found, interrupted = _searched([only(of_depth(one.arrays, depth), splits) for one in targets])
         except TooLarge:
             break
-        for place, (each, one) in enumerate(zip(targets.each, found)):
+        for place, (each, one) in enumerate(zip(targets, found)):
             if one.split is not None:
                 best[place] = cheaper(problem, each.tree(named(one.split, splits), one.label), best[place])
         if interrupted:
@@ -678,30 +646,17 @@ def _as_deep(posed: SearchProblem, first: ConstrainedProblem) -> SearchProblem:
 
 
 def _alike(one: ConstrainedProblem, other: ConstrainedProblem) -> bool:
-    """Return whether two problems differ only by their sums."""
-    keys = (
-        "X",
-        "cost",
-        "branch_uses",
-        "leaf_uses",
-        "measures",
-        "least",
-        "column",
-        "allowed",
-        "below",
-        "subsets",
-    )
+    """Return whether two problems differ only by their sums, and no tree has to be checked."""
+    same = {field.name for field in fields(one)} - {"uses", "bound", "accepts"}
     return (
         one.accepts is other.accepts is None
         and one.uses.shape == other.uses.shape
-        and all(_same(getattr(one, key), getattr(other, key)) for key in keys)
+        and all(_same(getattr(one, name), getattr(other, name)) for name in same)
     )
 
 
-def _same(one: np.ndarray | Below | None, other: np.ndarray | Below | None) -> bool:
-    if isinstance(one, Below) or isinstance(other, Below):
-        return one == other
-    return one is other or np.array_equal(one, other)
+def _same(one: object, other: object) -> bool:
+    return one is other or bool(one == other if isinstance(one, Below) else np.array_equal(one, other))
 
 
 def certify_in_time(problem: Problem) -> dict:

@@ -29,7 +29,7 @@ def targets(seed: int):
 @pytest.mark.parametrize("seed", seeds())
 def test_every_optimum_is_that_of_trying_every_tree(seed):
     problem, bounds = targets(seed)
-    for bound, found in zip(bounds, FrontierSearch(problem, bounds).run()):
+    for bound, found in zip(bounds, FrontierSearch([replace(problem, bound=bound) for bound in bounds]).run()):
         one = replace(problem, bound=bound)
         want = cheapest_feasible(one)
         assert found.cost == want and found.proved and found.infeasible == (want is None)
@@ -44,7 +44,8 @@ def test_a_search_that_is_stopped_anywhere_has_valid_bounds(seed):
     want = [cheapest_feasible(replace(problem, bound=bound)) for bound in bounds]
     for moments in (1, 3, 8, 20):
         ticks = iter([False] * moments)
-        found = FrontierSearch(problem, bounds, lambda ticks=ticks: next(ticks, True)).run()
+        each = [replace(problem, bound=bound) for bound in bounds]
+        found = FrontierSearch(each, lambda ticks=ticks: next(ticks, True)).run()
         for one, least in zip(found, want):
             assert one.bound <= (problem.most_cost + 1 if least is None else least)
             assert one.cost is None or (least is not None and one.cost >= least)
@@ -66,10 +67,10 @@ def ratios(seed: int):
 @pytest.mark.parametrize("seed", range(0, 400 if os.environ.get("ODTC_ALL_CELLS") else 200, 8))
 def test_sums_that_differ_from_number_to_number(seed):
     problem, uses = ratios(seed)
-    bounds = np.zeros((len(uses), 1), int)
+    each = [replace(problem, uses=own) for own in uses]
     ticks = iter([False] * (seed % 40))
-    stopped = FrontierSearch(problem, bounds, lambda: next(ticks, True), uses=uses).run()
-    for own, found, early in zip(uses, FrontierSearch(problem, bounds, uses=uses).run(), stopped):
+    stopped = FrontierSearch(each, lambda: next(ticks, True)).run()
+    for own, found, early in zip(uses, FrontierSearch(each).run(), stopped):
         one = replace(problem, uses=own)
         want = cheapest_feasible(one)
         assert found.cost == want and found.proved and found.infeasible == (want is None)
