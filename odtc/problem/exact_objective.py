@@ -346,17 +346,18 @@ def search_costs(problem: Problem) -> WholeCosts:
     -------
     WholeCosts
     """
-    if (exact := exact_objective(problem)) is not None:
-        return exact.costs
-    of_loss, _ = problem.module.unit_costs(problem)
-    return WholeCosts(problem.encoded.loss, problem.module.branch_penalty(problem), Fraction(of_loss), False, True)
+    exact = exact_objective(problem)
+    return _costs_in_floats(problem) if exact is None else exact.costs
 
 
 def plain_costs(problem: Problem) -> WholeCosts:
     """Return costs with which every tree has its objective, except for rounding if they are not exact: for models."""
     costs = search_costs(problem)
-    if costs.plain:
-        return costs
+    return costs if costs.plain else _costs_in_floats(problem)
+
+
+def _costs_in_floats(problem: Problem) -> WholeCosts:
+    """Return the costs in units of loss."""
     of_loss, _ = problem.module.unit_costs(problem)
     return WholeCosts(problem.encoded.loss, problem.module.branch_penalty(problem), Fraction(of_loss), False, True)
 

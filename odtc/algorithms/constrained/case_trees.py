@@ -74,8 +74,7 @@ class TableTrees:
     def closer(self, multipliers: np.ndarray, root: int, subset: int, tick: Callable[[], None]):
         """As for CaseTrees."""
         weights = Weights.of(self.tables.counts, self.tables.scale, multipliers)
-        one = self.segments(np.array([subset]))
-        closer = GapCloser(self.tables, weights, self.splits(subset), one, tick)
+        closer = GapCloser(self.tables, weights, self.splits(subset), tick)
         return closer, root, np.arange(len(self.tables.problem.column))
 
     def segments(self, subsets: np.ndarray) -> Segments:

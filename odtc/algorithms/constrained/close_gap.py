@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
-from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Segments, Weights
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
 from odtc.algorithms.constrained.subtree_options import Options, join_codes, kept, lay
 from odtc.algorithms.constrained.two_level_lists import Splits, two_levels
 
@@ -34,16 +34,12 @@ class GapCloser:
     weights : Weights
     splits : int (splits,)
         The splits that are possible below the root.
-    segments : Segments
-        The one subset of columns that they belong to.
     tick : Callable[[], None]
         Raises when the time is over.
     """
 
-    def __init__(
-        self, tables: Pass, weights: Weights, splits: np.ndarray, segments: Segments, tick: Callable[[], None]
-    ):
-        self.tables, self.weights, self.splits, self.segments, self.tick = tables, weights, splits, segments, tick
+    def __init__(self, tables: Pass, weights: Weights, splits: np.ndarray, tick: Callable[[], None]):
+        self.tables, self.weights, self.splits, self.tick = tables, weights, splits, tick
         self.most_pairs, self._known = MOST_PAIRS, {}
         problem = tables.problem
         # A stump whose leaves predict the same is not better than one leaf, unless nodes have negative uses.
@@ -95,8 +91,8 @@ class GapCloser:
             return _thinned(self._short(path, depth, limit), self._plain)
         problem, price = self.tables.problem, self.weights.branch
         parts = [_grown(self._short(path, 0, limit), depth)]
-        splits = self.splits[self.tables.may(path)[self.splits]]
-        least = self._least(path, depth - 1, splits)[1]
+        may = self.tables.may(path, self.splits)
+        splits, least = self.splits[may], self._sides(path, depth - 1)[1][:, may]
         if depth == 2:
             some = np.flatnonzero(price + least.sum(axis=0) <= limit)
             if len(some):
@@ -136,27 +132,17 @@ class GapCloser:
 
     def _value(self, path: Path, depth: int) -> float:
         """Return the least weighted cost of a subtree of at most this depth below a path."""
-        if depth != 2:
-            return float(self.tables.subtrees(path, depth, self.weights, self.segments)[0])
-        alone, least = self._least(path, 1, self.splits[self.tables.may(path)[self.splits]])
-        return float(min(alone, self.weights.branch + least.sum(axis=0).min(initial=np.inf)))
+        if depth < 2:
+            return self.tables.least(path, depth, self.weights, self.splits)
+        alone, sides = self._sides(path, depth - 1)
+        return float(min(alone, self.weights.branch + sides.sum(axis=0).min(initial=np.inf)))
 
-    def _least(self, path: Path, depth: int, splits: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return (the best leaf, float64 (2, splits) the least cost of the subtrees for outcome 0, or 1, of each
-        split)."""
-        if depth == 1:
-            if path not in self._known:
-                alone, single, stump = self.tables.tables(path, self.weights, self.splits)
-                best = np.minimum(single, self.weights.branch + stump.min(axis=2, initial=np.inf))
-                self._known[path] = alone, best[:, self.tables.may(path)[self.splits]]
-            return self._known[path]
-        alone = self.tables.leaf(self.tables.singles(path)[1], self.weights)[0]
-        return alone, np.array(
-            [
-                [self.tables.subtrees((*path, (int(g), t)), depth, self.weights, self.segments)[0] for g in splits]
-                for t in (0, 1)
-            ]
-        )
+    def _sides(self, path: Path, depth: int) -> tuple[float, np.ndarray]:
+        """Return (the best leaf, float64 (2, splits) the least cost of the subtrees for either outcome of each split)
+        below a path."""
+        if path not in self._known:
+            self._known[path] = self.tables.sides(path, depth, self.weights, self.splits)
+        return self._known[path]
 
     def _inner(self, path: Path) -> np.ndarray:
         """Return int (splits,): the splits that are possible below a split at the end of a path, without regard to that

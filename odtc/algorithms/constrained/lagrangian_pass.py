@@ -274,6 +274,30 @@ class Pass:
 
     # Values of subtrees.
 
+    def least(self, path: Path, depth: int, weights: Weights, splits: np.ndarray) -> float:
+        """Return the weighted cost of the best subtree of this depth below a path, over some splits, int (splits,)."""
+        if depth == 0:
+            return self.leaf(self.singles(path)[1], weights)[0]
+        if depth == 1:
+            alone, both = self.stumps(path, weights, splits)
+        else:
+            alone, sides = self.sides(path, depth - 1, weights, splits)
+            both = sides.sum(axis=0)
+        return float(min(alone, weights.branch + both.min(initial=np.inf)))
+
+    def sides(self, path: Path, depth: int, weights: Weights, splits: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return (the best leaf below a path, float64 (2, splits) the best subtrees of this depth, 1 or more, for
+        outcome 0, or 1, of some splits); infinite for splits that are not allowed there."""
+        if depth == 1:
+            self.tick()
+            alone, single, stump = self.tables(path, weights, splits)
+            return alone, np.minimum(single, weights.branch + stump.min(axis=2, initial=np.inf))
+        found = np.full((2, len(splits)), np.inf)
+        for t in (0, 1):
+            for g in np.flatnonzero(self.may(path, splits)).tolist():
+                found[t, g] = self.least((*path, (int(splits[g]), t)), depth, weights, splits)
+        return self.leaf(self.singles(path)[1], weights)[0], found
+
     def subtrees(self, path: Path, depth: int, weights: Weights, segments: Segments) -> np.ndarray:
         """Return float64 (subsets,): the weighted cost of the best subtree of this depth below a path, over each
         subset."""

@@ -64,50 +64,23 @@ def trace(tables: Pass, root: int, weights: Weights, splits: np.ndarray) -> tupl
 
 def _below(tables: Pass, path: Path, depth: int, weights: Weights, splits, node: int, split, leaves) -> float:
     """Lay out the best subtree at a node; return its weighted cost."""
-    price = weights.branch
     ones, total = tables.singles(path, splits)
-    alone = tables.leaf(total, weights)[0]
-    if depth == 0:
-        leaves[node] = total
-        return alone
+    least, value = tables.leaf(total, weights)[0], np.zeros(0)
     if depth == 1:
-        _, both = tables.stumps(path, weights, splits)
-        h = int(both.argmin())
-        if not price + both[h] < alone:
-            leaves[node] = total
-            return alone
-        split[node] = splits[h]
-        leaves[2 * node], leaves[2 * node + 1] = total - ones[:, h], ones[:, h]
-        return price + both[h]
-    if depth == 2:
-        tables.tick()
-        _, single, stump = tables.tables(path, weights, splits)
-        best = np.minimum(single, price + stump.min(axis=2)).sum(axis=0)
-        g = int(best.argmin())
-        if not price + best[g] < alone:
-            leaves[node] = total
-            return alone
-        split[node] = splits[g]
-        for t in (0, 1):
-            _below(tables, (*path, (int(splits[g]), t)), 1, weights, splits, 2 * node + t, split, leaves)
-        return price + best[g]
-    chosen, least = None, alone
-    may = tables.may(path)
-    for g in splits[may[splits]].tolist():
-        parts = [(np.full_like(split, -1), {}) for _ in (0, 1)]
-        value = price + sum(
-            _below(tables, (*path, (g, t)), depth - 1, weights, splits, 2 * node + t, *parts[t]) for t in (0, 1)
-        )
-        if value < least:
-            chosen, least = (g, parts), value
-    if chosen is None:
+        value = weights.branch + tables.stumps(path, weights, splits)[1]
+    elif depth > 1:
+        value = weights.branch + tables.sides(path, depth - 1, weights, splits)[1].sum(axis=0)
+    if not value.min(initial=np.inf) < least:
         leaves[node] = total
-        return alone
-    split[node] = chosen[0]
-    for own, found in chosen[1]:
-        split[own >= 0] = own[own >= 0]
-        leaves |= found
-    return least
+        return least
+    g = int(value.argmin())
+    split[node] = splits[g]
+    if depth == 1:
+        leaves[2 * node], leaves[2 * node + 1] = total - ones[:, g], ones[:, g]
+    else:
+        for t in (0, 1):
+            _below(tables, (*path, (int(splits[g]), t)), depth - 1, weights, splits, 2 * node + t, split, leaves)
+    return float(value[g])
 
 
 def by_weight(tables: Pass, structure: Structure, weights: Weights) -> Labelled:

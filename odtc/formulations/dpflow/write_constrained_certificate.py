@@ -65,7 +65,7 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
         raise ChoiceError(str(refused)) from None
     if found.infeasible:
         return _infeasible(problem, facts, source), None
-    heap = settle(_in_order(found, order), encoded, found.label)
+    heap = settle(named(found.split, order), encoded, found.label)
     facts |= {"tree": tree_facts(heap.to_tree(encoded)), "claim": int(found.cost), "bound": int(found.cost)}
     return facts | _evidence(read, arrays, search, int(found.cost)) | {"of": read.of}, heap
 
@@ -145,14 +145,8 @@ def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedErr
     )
     error.interrupted = deadline.is_interrupted()
     if found.split is not None:
-        error.heap = settle(_in_order(found, order), problem.encoded, found.label)
+        error.heap = settle(named(found.split, order), problem.encoded, found.label)
     return error
-
-
-def _in_order(found: Found, order: np.ndarray) -> np.ndarray:
-    """Return int32: the heap of splits of a search in the terms of the encoding; `order` are the encoding's numbers of
-    the search's splits."""
-    return named(found.split, order)
 
 
 def _infeasible(problem: Problem, facts: dict, source: np.ndarray) -> dict:

@@ -14,7 +14,7 @@ from operator import and_
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point, padded
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import summed_weights
 from odtc.data.encoding import Encoded
@@ -70,8 +70,8 @@ class SearchProblem:
 
     def tree(self, split: np.ndarray, label: np.ndarray) -> HeapTree:
         """Return the settled tree of a heap of splits and labels."""
-        fill = np.full(2 ** (self.problem.topology.depth + 1) - len(split), -1, np.int32)
-        return settle(np.concatenate([split, fill]), self.problem.encoded, np.concatenate([label, fill]))
+        split, label = padded(split, label, self.problem.topology.depth)
+        return settle(split, self.problem.encoded, label)
 
     def heaps(self, heap: HeapTree) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the heaps of splits and labels of a tree; None for one that is deeper than the search."""

@@ -12,7 +12,7 @@ from odtc.algorithms.constrained.close_gap import GapCloser
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.few_splits import four_levels
-from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights, sums
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights, sums
 from odtc.algorithms.constrained.trace_tree import Structure
 from odtc.algorithms.equal_rows import equal_rows
 
@@ -288,8 +288,7 @@ class SubsetTrees:
         """Return the lists of a case, as CaseTrees does: over one row for each pattern."""
         mine, tables = self.patterns(subset), self.tables(subset)
         weights = Weights.of(tables.counts, self.scale, multipliers)
-        one = Segments(tables.problem.subsets, tables.problem.column)
-        return GapCloser(tables, weights, np.arange(len(mine.splits)), one, tick), mine.place[root], mine.splits
+        return GapCloser(tables, weights, np.arange(len(mine.splits)), tick), mine.place[root], mine.splits
 
     def patterns(self, subset: int) -> Patterns:
         """Return the patterns of a subset of columns, which are kept as long as there is room."""
