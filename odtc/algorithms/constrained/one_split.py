@@ -13,7 +13,7 @@ import numpy as np
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch
 from odtc.algorithms.constrained.constrained_problem import codes_of
 from odtc.algorithms.constrained.constrained_search import Found
-from odtc.algorithms.constrained.stump_pairs import MOST_CELLS, RankSums
+from odtc.algorithms.constrained.stump_pairs import MOST_CELLS, RankSums, leaf_vectors
 
 BLOCK = 4_000_000  # outcomes of rows for splits that are processed together
 
@@ -25,14 +25,13 @@ class OneSplitSearch(CoarseSearch):
     def run(self) -> Found:
         """Try every tree once, or until the time is over."""
         problem = self.problem
-        n, K, R = len(problem.X), problem.n_labels, problem.n_constraints
-        lines = np.concatenate(
-            [problem.cost.T, problem.uses.transpose(0, 2, 1).reshape(R * K, n), problem.measures]
-        ).astype(float)
+        n = len(problem.X)
+        uses = problem.uses.transpose(0, 2, 1).reshape(-1, n)
+        lines = np.concatenate([problem.cost.T, uses, problem.measures]).astype(float)
         total = lines.sum(axis=1)[:, None]
-        alone, uses = self._leaves(total)
-        for k in np.flatnonzero((uses[:, :, 0] <= problem.bound[:, None]).all(axis=0)):
-            self._offer({}, {1: k}, alone[k, 0])
+        alone = leaf_vectors(problem, total)[:, :, 0]
+        for k in np.flatnonzero((alone[1:] <= problem.bound[:, None]).all(axis=0)):
+            self._offer({}, {1: k}, alone[0, k])
         inside = problem.subsets.any(axis=0)[problem.column]
         splits = np.flatnonzero(inside & problem.allowed[0]) if problem.depth else np.zeros(0, int)
         ranked = len(self.splits) * n <= MOST_CELLS < len(self.scale) * n
@@ -43,7 +42,7 @@ class OneSplitSearch(CoarseSearch):
                 return self._found()
             here = splits[first : first + step]
             ones = lines @ problem.X[:, here] if every is None else every[:, here]
-            if not self._all(here, self._leaves(total - ones), self._leaves(ones)):
+            if not self._all(here, leaf_vectors(problem, total - ones), leaf_vectors(problem, ones)):
                 return self._found()
         self.bound = self.upper
         return self._found()
@@ -57,27 +56,16 @@ class OneSplitSearch(CoarseSearch):
         found[:, sums.flat] = sums.ones(np.arange(len(self.problem.X)), lines)
         return found
 
-    def _leaves(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (cost (labels, leaves), inf if a leaf is not allowed, uses (constraints, labels, leaves)), float64,
-        of the sums (lines, leaves) of leaves."""
+    def _all(self, splits: np.ndarray, zero: np.ndarray, one: np.ndarray) -> bool:
+        """Offer the trees of these splits, with the vectors of their leaves, that cost less than the best, the cheapest
+        first; return False if the time was over."""
         problem = self.problem
-        K, R = problem.n_labels, problem.n_constraints
-        cost, held = sums[:K].copy(), sums[(1 + R) * K :]
-        uses = sums[K : (1 + R) * K].reshape(R, K, sums.shape[1]) + problem.leaf_uses[:, :, None]
-        for line, least in zip(held, problem.least):
-            cost[line[None, :] < least[:, None]] = np.inf
-        return cost, uses
-
-    def _all(self, splits: np.ndarray, zero, one) -> bool:
-        """Offer the trees of these splits that cost less than the best, the cheapest first; return False if the time
-        was over."""
-        problem = self.problem
-        found = []
+        most, found = np.append(self.upper - 1, problem.bound), []
+        node = np.append(problem.branch_cost, problem.branch_uses)
         for a in range(problem.n_labels):
             for b in range(problem.n_labels):
-                cost = zero[0][a] + one[0][b] + problem.branch_cost
-                uses = zero[1][:, a] + one[1][:, b] + problem.branch_uses[:, None]
-                fits = np.flatnonzero((cost < self.upper) & (uses <= problem.bound[:, None]).all(axis=0))
+                vector = zero[:, a] + one[:, b] + node[:, None]
+                cost, fits = vector[0], np.flatnonzero((vector <= most[:, None]).all(axis=0))
                 if problem.accepts is None and len(fits):
                     fits = fits[[int(cost[fits].argmin())]]
                 found += [(int(cost[at]), int(at), a, b) for at in fits]

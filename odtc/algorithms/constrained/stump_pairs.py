@@ -92,6 +92,17 @@ class RankSums:
         return found
 
 
+def leaf_vectors(problem: ConstrainedProblem, sums: np.ndarray) -> np.ndarray:
+    """Return float64 (1 + constraints, labels, leaves): the cost of each leaf, inf if it is not allowed, and its uses,
+    of the sums, float64 ((1 + constraints) · labels + conditions, leaves), over its rows."""
+    K, R = problem.n_labels, problem.n_constraints
+    found = sums[: (1 + R) * K].reshape(1 + R, K, -1).copy()
+    found[1:] += problem.leaf_uses[:, :, None]
+    for line, least in zip(sums[(1 + R) * K :], problem.least):
+        found[0][line[None, :] < least[:, None]] = np.inf
+    return found
+
+
 class StumpSides(Sides):
     """W of the two outcomes of roots by sums over ranks."""
 
@@ -210,17 +221,7 @@ class StumpCloser(GapCloser):
             values = np.concatenate([sums.table[:, :, rows].reshape((1 + R) * K, -1), problem.measures[:, rows]])
             total = values.sum(axis=1)
             ones = sums.ones(rows, values)[:, self.kept]
-            self.sides.append([self._vectors(part) for part in (total[:, None], total[:, None] - ones, ones)])
-
-    def _vectors(self, sums: np.ndarray) -> np.ndarray:
-        """Return float64 (1 + constraints, labels, leaves): cost, inf if the leaf is not allowed, and uses."""
-        problem = self.tables.problem
-        K, R = problem.n_labels, problem.n_constraints
-        found = sums[: (1 + R) * K].reshape(1 + R, K, -1).copy()
-        found[1:] += problem.leaf_uses[:, :, None]
-        for line, least in zip(sums[(1 + R) * K :], problem.least):
-            found[0][line[None, :] < least[:, None]] = np.inf
-        return found
+            self.sides.append([leaf_vectors(problem, part) for part in (total[:, None], total[:, None] - ones, ones)])
 
     def _weigh(self, m: np.ndarray) -> tuple[np.ndarray, float, float]:
         """Return (the factor of each line of a vector, the weighted cost of a branch node, the budget)."""
