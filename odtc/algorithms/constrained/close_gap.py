@@ -18,7 +18,7 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
-from odtc.algorithms.constrained.subtree_options import Options, join_codes, kept, lay
+from odtc.algorithms.constrained.subtree_options import Leaves, Options, join_codes, kept, lay, shallow
 from odtc.algorithms.constrained.two_level_lists import Splits, two_levels
 
 MOST_PAIRS = 30_000_000  # of one list, before dominated ones are dropped
@@ -89,7 +89,7 @@ class GapCloser:
         self.tick()
         if depth <= 1:
             return _thinned(self._short(path, depth, limit), self._plain)
-        problem, price = self.tables.problem, self.weights.branch
+        price = self.weights.branch
         parts = [_grown(self._short(path, 0, limit), depth)]
         may = self.tables.may(path, self.splits)
         splits, least = self.splits[may], self._sides(path, depth - 1)[1][:, may]
@@ -112,9 +112,7 @@ class GapCloser:
                 raise TooLarge(f"a list of subtrees would have more than {self.most_pairs:,} entries")
             i = np.repeat(np.arange(len(zero)), ends)
             j = np.arange(len(i)) - np.repeat(np.cumsum(ends) - ends, ends)
-            vector = zero.vector[i] + one.vector[j]
-            vector[:, 0] += problem.branch_cost
-            vector[:, 1:] += problem.branch_uses
+            vector = zero.vector[i] + one.vector[j] + self._node
             weight = zero.weight[i] + one.weight[j] + price
             if self._plain:  # thinned before the codes are written
                 some = kept(vector)
@@ -125,6 +123,11 @@ class GapCloser:
     def thinned(self, options: Options) -> Options:
         """Return the options that no other dominates, if the remaining conditions are sums; otherwise all."""
         return _thinned(options, self._plain)
+
+    @property
+    def _node(self) -> np.ndarray:
+        """float64 (1 + constraints,): the cost of a branch node, and the amounts that it uses."""
+        return np.append(self.tables.problem.branch_cost, self.tables.problem.branch_uses).astype(float)
 
     @property
     def _plain(self) -> bool:
@@ -155,30 +158,13 @@ class GapCloser:
 
     def _short(self, path: Path, depth: int, limit: float) -> Options:
         """Return leaves, and if `depth` is 1 stumps, with all their labels."""
-        tables, problem = self.tables, self.tables.problem
-        splits = self.splits[tables.may(path)[self.splits]] if depth else self.splits[:0]
-        ones, total = tables.singles(path, splits)
-        weight, vector = self._leaves(total[:, None])
-        k = np.flatnonzero(weight[:, 0] <= limit)
-        parts = [
-            Options(
-                weight[k, 0], vector[k, 0], np.repeat(-1 - k[:, None], 2 ** (depth + 1) - 1, axis=1).astype(np.int32)
-            )
-        ]
-        if depth and len(splits):
-            zero, one = (self._leaves(count) for count in (total[:, None] - ones, ones))
-            sums = zero[0][:, None, :] + one[0][None, :, :] + self.weights.branch
-            if self.distinct:
-                k = np.arange(problem.n_labels)
-                sums[k, k] = np.inf
-            a, b, h = np.nonzero(sums <= limit)
-            found = zero[1][a, h] + one[1][b, h]
-            found[:, 0] += problem.branch_cost
-            found[:, 1:] += problem.branch_uses
-            parts.append(Options(sums[a, b, h], found, np.stack([splits[h], -1 - a, -1 - b], axis=1).astype(np.int32)))
-        return _stacked(parts)
+        splits = self.splits[self.tables.may(path, self.splits)] if depth else self.splits[:0]
+        ones, total = self.tables.singles(path, splits)
+        below = (self._leaves(total[:, None] - ones), self._leaves(ones)) if depth else None
+        leaf, price = self._leaves(total[:, None]), self.weights.branch
+        return shallow(leaf, below, splits, price, self._node, limit, self.distinct)
 
-    def _leaves(self, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _leaves(self, count: np.ndarray) -> Leaves:
         """Return (weight (labels, leaves), vector (labels, leaves, 1 + constraints)), float64, of counts (kinds,
         leaves)."""
         problem, counts = self.tables.problem, self.tables.counts

@@ -20,7 +20,7 @@ from odtc.algorithms.constrained.close_gap import GapCloser
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.lagrangian_pass import Weights
-from odtc.algorithms.constrained.subtree_options import Options
+from odtc.algorithms.constrained.subtree_options import Options, shallow
 from odtc.algorithms.constrained.sweeps.swept_trees import SweptTrees
 from odtc.algorithms.constrained.sweeps.threshold_sides import Side, Sides
 from odtc.algorithms.constrained.trace_tree import Structure, structure_of
@@ -236,11 +236,6 @@ class StumpCloser(GapCloser):
         sides = [self._cheapest(side, factor, price) for side in self.sides]
         return price + sum(value for value, _ in sides), [split for _, split in sides]
 
-    @property
-    def _node(self) -> np.ndarray:
-        """float64 (1 + constraints,): the cost of a branch node, and the amounts that it uses."""
-        return np.append(self.tables.problem.branch_cost, self.tables.problem.branch_uses).astype(float)
-
     def _cheapest(self, side: list[np.ndarray], factor: np.ndarray, price: float) -> tuple[float, int]:
         """Return (weighted cost, split or -1) of the best leaf or stump of a side."""
         alone, *leaves = (np.tensordot(factor, part, 1) for part in side)
@@ -262,21 +257,7 @@ class StumpCloser(GapCloser):
 
     def _listed(self, side: list[np.ndarray], factor: np.ndarray, price: float, limit: float) -> Options:
         """Return all leaves and stumps of a side up to a weighted cost."""
-        problem = self.tables.problem
-        alone, zero, one = (np.tensordot(factor, part, 1) for part in side)
-        k = np.flatnonzero(alone[:, 0] <= limit)
-        weight, vector = [alone[k, 0]], [side[0][:, k, 0].T]
-        code = [np.repeat(-1 - k[:, None], 3, axis=1)]
-        own = self._node
-        for a in range(problem.n_labels):
-            for b in range(problem.n_labels):
-                if a == b and self.distinct:
-                    continue
-                h = np.flatnonzero(zero[a] + one[b] + price <= limit)
-                weight.append(zero[a, h] + one[b, h] + price)
-                vector.append((side[1][:, a, h] + side[2][:, b, h]).T + own)
-                code.append(
-                    np.stack([self.sums.flat[self.kept[h]], -1 - np.full(len(h), a), -1 - np.full(len(h), b)], 1)
-                )
-        found = Options(np.concatenate(weight), np.concatenate(vector), np.concatenate(code).astype(np.int32))
+        leaf, zero, one = ((np.tensordot(factor, part, 1), part.transpose(1, 2, 0)) for part in side)
+        splits = self.sums.flat[self.kept]
+        found = shallow(leaf, (zero, one), splits, price, self._node, limit, self.distinct)
         return self.thinned(found)

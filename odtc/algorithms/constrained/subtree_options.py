@@ -30,6 +30,51 @@ class Options:
         return Options(self.weight[which], self.vector[which], self.code[which])
 
 
+Leaves = tuple[np.ndarray, np.ndarray]  # weighted costs (labels, leaves), vectors (labels, leaves, 1 + constraints)
+
+
+def shallow(
+    leaf: Leaves,
+    below: tuple[Leaves, Leaves] | None,
+    splits: np.ndarray,
+    price: float,
+    node: np.ndarray,
+    limit: float,
+    distinct: bool,
+) -> Options:
+    """Return the leaf and the stumps of some rows, with all labels, up to a weighted cost.
+
+    Parameters
+    ----------
+    leaf : Leaves
+        One leaf, of all rows.
+    below : (Leaves, Leaves) or None
+        The leaves for either outcome of each split, with infinite weights for labels that are not allowed; None for no
+        stumps.
+    splits : int (splits,)
+    price : float
+        The weighted cost of a branch node.
+    node : float64 (1 + constraints,)
+        Its cost, and the amounts that it uses.
+    limit : float
+    distinct : bool
+        Whether the two leaves of a stump must have different labels.
+    """
+    k = np.flatnonzero(leaf[0][:, 0] <= limit)
+    weight, vector = [leaf[0][k, 0]], [leaf[1][k, 0]]
+    code = [np.repeat(-1 - k[:, None], 1 if below is None else 3, axis=1)]
+    if below is not None:
+        zero, one = below
+        sums = zero[0][:, None] + one[0][None] + price
+        if distinct:
+            sums[np.arange(len(sums)), np.arange(len(sums))] = np.inf
+        a, b, h = np.nonzero(sums <= limit)
+        weight.append(sums[a, b, h])
+        vector.append(zero[1][a, h] + one[1][b, h] + node)
+        code.append(np.stack([splits[h], -1 - a, -1 - b], axis=1))
+    return Options(np.concatenate(weight), np.concatenate(vector), np.concatenate(code).astype(np.int32))
+
+
 def kept(vector: np.ndarray, of: np.ndarray | None = None) -> np.ndarray:
     """Return the positions of options that are not dominated: of those that use the same amounts the cheapest; with
     one constraint, also none that costs as much as one that uses less. Options of different lists, `of` int
