@@ -168,12 +168,9 @@ class GapCloser:
         """Return (weight (labels, leaves), vector (labels, leaves, 1 + constraints)), float64, of counts (kinds,
         leaves)."""
         problem, counts = self.tables.problem, self.tables.counts
-        weight = self.weights.label @ count + self.weights.leaf[:, None]
-        if len(problem.measures):
-            barred = ((counts.measures @ count)[:, None, :] < problem.least[:, :, None]).any(axis=0)
-            weight[barred] = np.inf
         uses = np.tensordot(counts.uses, count, (1, 0)) + problem.leaf_uses[:, :, None]  # (constraints, labels, leaves)
-        return weight, np.concatenate([(counts.cost.T @ count)[None], uses]).transpose(1, 2, 0)
+        vector = np.concatenate([(counts.cost.T @ count)[None], uses]).transpose(1, 2, 0)
+        return self.tables.leaves(count, self.weights), vector
 
     # Joins.
 

@@ -175,6 +175,15 @@ class Pass:
         k = int(value.argmin())
         return (float(value[k]), k) if value[k] < np.inf else (np.inf, -1)
 
+    def leaves(self, counts: np.ndarray, weights: Weights) -> np.ndarray:
+        """Return float64 (labels, …): weighted costs of leaves with these counts, float64 (kinds, …), by label; inf if
+        a label is not allowed."""
+        flat = counts.reshape(len(counts), -1)
+        value = weights.label @ flat + weights.leaf[:, None]
+        for measure, least in zip(self.counts.measures, self.problem.least):
+            value[measure @ flat < least[:, None]] = np.inf
+        return value.reshape(len(value), *counts.shape[1:])
+
     def labels_of(self, count: np.ndarray) -> np.ndarray:
         """Return bool (labels,): whether a leaf with these counts may predict each label."""
         if not len(self.problem.measures):
@@ -196,13 +205,7 @@ class Pass:
     def stumps(self, path: Path, weights: Weights, splits: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         """Return (alone, both float64 (splits,)): the best leaf below a path, and the two leaves below each split."""
         ones, total = self.singles(path, splits)
-        both = np.zeros(ones.shape[1])
-        for count in (ones, total[:, None] - ones):
-            value = weights.label @ count + weights.leaf[:, None]
-            if len(self.problem.measures):
-                barred = ((self.counts.measures @ count)[:, None, :] < self.problem.least[:, :, None]).any(axis=0)
-                value[barred] = np.inf
-            both += value.min(axis=0)
+        both = sum(self.leaves(count, weights).min(axis=0) for count in (ones, total[:, None] - ones))
         if self.positioned:
             both[~self.may(path, splits)] = np.inf
         return self.leaf(total, weights)[0], both

@@ -107,15 +107,6 @@ class _Lists:
         self.roots, self.inner, self.limits = roots, inner, limits
         self._parts = []
 
-    def _weighted(self, counts: np.ndarray) -> np.ndarray:
-        """Return float64 (labels, ...): weighted costs of leaves with counts (kinds, ...); inf if a label is not
-        allowed."""
-        problem, every = self.problem, (slice(None), *(None,) * (counts.ndim - 1))
-        weight = np.tensordot(self.weights.label, counts, 1) + self.weights.leaf[every]
-        for measure, least in zip(self.tables.counts.measures, problem.least):
-            weight[np.tensordot(measure, counts, 1) < least[every]] = np.inf
-        return weight
-
     def _vector(self, counts: np.ndarray, label: np.ndarray) -> np.ndarray:
         """Return float64 (leaves, 1 + constraints): cost and uses of leaves with counts (kinds, leaves) and these
         labels."""
@@ -126,14 +117,14 @@ class _Lists:
 
     def add_leaves(self, counts: np.ndarray) -> None:
         """Add leaves in place of stumps; counts (kinds, roots, outcomes)."""
-        weight = self._weighted(counts)
+        weight = self.tables.leaves(counts, self.weights)
         k, g, t = np.nonzero(weight <= self.limits)
         code = np.repeat((-1 - k)[:, None], 3, axis=1)
         self._parts.append((2 * g + t, weight[k, g, t], self._vector(counts[:, g, t], k), code))
 
     def add_stumps(self, counts: np.ndarray, distinct: bool) -> None:
         """Add stumps with two labels; counts (kinds, roots, outcomes, outcomes of inner, inner)."""
-        weight, problem = self._weighted(counts), self.problem
+        weight, problem = self.tables.leaves(counts, self.weights), self.problem
         zero, one = (weight[:, :, :, s].transpose(1, 2, 0, 3) for s in (0, 1))  # (roots, outcomes, labels, inner)
         sums = zero[:, :, :, None] + one[:, :, None] + self.weights.branch
         if distinct:
