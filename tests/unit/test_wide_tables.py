@@ -54,11 +54,11 @@ def _facts(path, **how):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_many_columns_at_a_time_are_read_as_one_by_one(ending, tmp_path, long_run):
+def test_many_columns_at_a_time_are_read_as_one_by_one(ending, tmp_path):
     path = tmp_path / f"t.{ending}"
 
     @given(tables(), st.sampled_from(["drop", "separate"]), st.integers(1, 40))
-    @settings(max_examples=150 if long_run else 40, deadline=None)
+    @settings(max_examples=150, deadline=None)
     def holds(table, missing, together):
         if ending == "csv":
             path.write_text(table.write_csv(quote_style="never"))
