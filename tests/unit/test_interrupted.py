@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from odtc.algorithms.thresholds import ranks
-from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.base import deadline
 from odtc.data.reading import read, read_arrays
 from odtc.errors import TimeLimitReached
@@ -63,7 +63,13 @@ def interrupt(moment, monkeypatch):
         monkeypatch.setattr(ThresholdSearch, "_phases", interrupted)
     elif moment == "fewest leaves":
         solve = RankSearch.solve
-        monkeypatch.setattr(RankSearch, "solve", lambda self, *of: interrupted() if self.coarse else solve(self, *of))
+
+        def after_the_cost(self, height, need=NONE, cost_first=False):
+            if height == 3 and not cost_first:
+                interrupted()
+            return solve(self, height, need, cost_first)
+
+        monkeypatch.setattr(RankSearch, "solve", after_the_cost)
     else:
         monkeypatch.setattr(certificates, "check", interrupted)
 

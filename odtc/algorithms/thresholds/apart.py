@@ -52,7 +52,7 @@ class Part:
 def pays(search: Any, node: Any, height: int) -> bool:
     """Return whether the cuts of a node are evaluated by other processes."""
     team = workers.present()
-    if team is None or search.relaxed is not None or search.coarse is not None or search.ranked.by_splits:
+    if team is None or search.relaxed is not None or search.ranked.by_splits:
         return False
     below = search.height > LEAST and int((search.nodes.cuts(search.root)[0] - 1).sum()) < FEW * team.size
     if height != search.height - below or height < LEAST or (node is search.root) == below:
@@ -93,7 +93,7 @@ def halve(search: Any, node: Any, height: int, need: int, known: Any, intervals:
 def _halve_here(search, node, height, need, known, intervals, until):
     """Return whether this process halved all intervals before it had used this many CPU seconds."""
     while time.process_time() < until:
-        cutoff = min(known.upper, need)
+        cutoff = search.cutoff(node, height, need, known)
         known.lower = max(known.lower, min(cutoff, intervals.least(cutoff)))
         search.tell(node, height, known)
         if (interval := intervals.take(cutoff)) is None:
@@ -111,7 +111,7 @@ def _hand_out(team, search, node, height, need, known, intervals):
     waiting: dict[Any, Any] = {}  # what is left of the interval, of each part that is handed out
     try:
         while True:
-            cutoff = min(known.upper, need)
+            cutoff = search.cutoff(node, height, need, known)
             while len(waiting) < AHEAD * team.size and (interval := intervals.take(cutoff)) is not None:
                 narrowed = search.narrowed(node, height, need, known, interval)
                 if narrowed is not None:
@@ -138,7 +138,7 @@ def _hand_out(team, search, node, height, need, known, intervals):
                 search.serial += looked_at
                 search.learn(known, found)
                 search.tallest_dropped = max(search.tallest_dropped, dropped)
-                for half in search.halves(narrowed, end, min(known.upper, need)):
+                for half in search.halves(narrowed, end, search.cutoff(node, height, need, known)):
                     intervals.add(half)
     except workers.TeamLost:
         for narrowed in waiting.values():

@@ -15,8 +15,6 @@ from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from statistics import median
 
-import numpy as np
-
 from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.base import deadline
 
@@ -60,7 +58,7 @@ class EarlyBound:
 
     def __init__(self, search, height: int, need: int):
         self.search, self.height, self.need = search, height, need
-        self.least = _least_loss(search.ranked)
+        self.least = search.ranked.least_loss
         sides = 1 if search.ranked.binary else 2
         self.patience = PATIENCE * (len(search.ranked.columns) * sides) ** (height - 2)
         self.common = CommonRows(search)
@@ -153,7 +151,7 @@ class EarlyBound:
         return self._at_least(self.common.work(self.height, self.least)) > seconds
 
     def _most(self):
-        return min(self.need, self.search.known(self.height).upper)
+        return self.search.ranked.goal(min(self.need, self.search.known(self.height).upper))
 
     def raise_on(self, between: Callable[[float], None]) -> None:
         """The bound of all rows up to the best tree; after each search `between` is called with the seconds that it
@@ -177,7 +175,7 @@ class EarlyBound:
                 enough, began = self._most() // part, time.monotonic()
                 asked = min(asked, enough)
                 known = search.bound(height, asked)
-                if known.exact or asked >= enough:
+                if search.is_settled(known) or asked >= enough:
                     break
                 took = time.monotonic() - began
                 if between is not None:
@@ -195,10 +193,6 @@ class EarlyBound:
             return max(asked + least, int(STEP * asked), _in_time(asked, most, times))
         soon = int(DOUBLED * most)
         return soon if asked < soon and FEW_ASKED * took > left else more
-
-
-def _least_loss(ranked):
-    return int(np.abs(ranked.gain[ranked.gain != 0].astype(np.int64)).min(initial=2**40))
 
 
 @contextmanager

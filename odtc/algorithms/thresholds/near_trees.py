@@ -55,7 +55,7 @@ class NearTrees:
     def run(self) -> None:
         """Until the tree is proved, or `search.check` raises."""
         search = self.search
-        while not search.known(self.height).exact:
+        while not search.is_settled(search.known(self.height)):
             search.check()
             way = min(self.spent, key=lambda way: self.spent[way])
             stop = min(LEAST, self.height)
@@ -85,9 +85,10 @@ class NearTrees:
             split, below = known.split, known.below
             while isinstance(split, int):
                 split, below = below[0].split, below[0].below
-            if height <= stop or split[0] < 0 or known.exact:
+            settled = search.is_settled(known)
+            if height <= stop or split[0] < 0 or settled:
                 path.append((node, height, None))
-                return None if known.exact and node is search.root else path
+                return None if settled and node is search.root else path
             children = self._sides(node, *split)
             if children is None:
                 path.append((node, height, None))

@@ -157,6 +157,7 @@ class RankSearch:
         # How many trees of depth 2 were sought, those with a low bound in part; at which number a climb ends.
         self.effort = self.climbing = 0.0
         self.began = time.process_time()
+        self.cost_first = False  # as of `solve`
         self.raising = False  # whether only a bound is sought, far below the best tree
         # Trees of height 3 for all entries cost so many times what those of height 2 do; 0 if sides are to be proved.
         self.fall = 0.0
@@ -164,44 +165,27 @@ class RankSearch:
         self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that `relaxed` has shown
         self.levels: dict[int, np.ndarray] = {}  # of `_level`, by column
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
-        self.coarse: tuple[RankSearch, int] | None = None
         # Cuts that were evaluated before, by column, with bounds of both sides.
         self.evaluated_before: dict[tuple[int, bytes], dict[int, dict[int, Any]]] = {}
 
-    def after(self, search: "RankSearch", scale: int) -> "RankSearch":
-        """Return this search with the bounds of another one of the same rows that counts no branch nodes.
-
-        With costs of `scale` units each, and one more for each branch node, a tree that is not a leaf costs at least
-        scale · V + 1 if no tree of its height costs less than V without.
-
-        Parameters
-        ----------
-        search : RankSearch
-        scale : int, that this one's rows were made with (odtc.algorithms.thresholds.ranks.rank_rows)
-
-        Returns
-        -------
-        RankSearch
-        """
-        self.coarse = search, scale
-        if self.relaxed is not None and search.relaxed is not None:
-            self.relaxed.after(search.relaxed, scale)
-        return self
-
-    def solve(self, height: int, need: int = NONE) -> Known:
+    def solve(self, height: int, need: int = NONE, cost_first: bool = False) -> Known:
         """Find the best tree of at most this height for all entries, or a bound of at least `need`; `known` has the
-        results so far if `check` ends the search."""
-        self.height = height
-        return self.value(self.root, height, need)
+        results so far if `check` ends the search. With `cost_first` the search ends as soon as none costs less, if
+        one with fewer branch nodes is sought more quickly afterwards."""
+        self.height, self.cost_first = height, cost_first
+        try:
+            return self.value(self.root, height, need)
+        finally:
+            self.cost_first = False
 
     def bound(self, height: int, need: int) -> Known:
         """Raise the bound of the trees of this height for all entries until none costs less than `need`, or the best
         one is found, without looking for better trees."""
-        self.height, self.raising = height, True
+        self.raising = True
         far = height > 3 and need <= AIM * self.known(height).upper
         self.fall = self.known(3).upper / max(1, self.known(2).upper) if far else 0.0
         try:
-            return self.value(self.root, height, need)
+            return self.solve(height, need, cost_first=True)
         finally:
             self.raising = False
 
@@ -279,8 +263,8 @@ class RankSearch:
 
     def value(self, node, height: int, need: int = NONE) -> Known:
         """The best tree of this height on a node, or a bound of at least `need`."""
-        known = self.entry(node, height)
-        if known.lower < min(known.upper, need):
+        known, need = self.entry(node, height), self.ranked.wanted(height, need)
+        if known.lower < self.cutoff(node, height, need, known):
             if height == 1:
                 self._stump(node, known)
             elif height == 2:
@@ -289,7 +273,12 @@ class RankSearch:
                 self._tall(node, height, need, known)
             else:
                 self._deep(node, height, need, known)
+            known.lower = min(known.upper, self.ranked.lifted(height, known.lower))
         return known
+
+    def is_settled(self, known: Known) -> bool:
+        """Return whether no tree costs less than the best one found, but perhaps as much with fewer branch nodes."""
+        return known.lower // self.ranked.scale >= known.upper // self.ranked.scale
 
     def tree(self, height: int):
         """The best tree found, as nested (column, rank, left, right), with None for a leaf."""
@@ -317,24 +306,11 @@ class RankSearch:
         known = self.memo.get((height, node.key))
         if known is None:
             settled = node.leaf <= self.ranked.price or not height
-            lower = node.leaf if settled else self._coarsely(node.key, height)[0]
-            known = self.memo[height, node.key] = Known(lower, node.leaf)
+            known = self.memo[height, node.key] = Known(node.leaf if settled else 0, node.leaf)
             self.held += ENTRY + len(node.key)
             if self.held > self.room:
                 self._drop()
         return known
-
-    def _coarsely(self, key: bytes, height: int) -> tuple[int, bool]:
-        """(what trees of this height cost at least by the search that counts no branch nodes, whether that is all
-        but the branch nodes)."""
-        if self.coarse is None:
-            return 0, False
-        search, scale = self.coarse
-        known = search.memo.get((height, key))
-        if known is None:
-            return 0, False
-        lower = scale * known.lower + 1
-        return (min(lower, scale * known.upper) if known.split == LEAF else lower), known.exact
 
     def _drop(self):
         """Drop half of the memory: entries of little height first, the oldest first; none of the root."""
@@ -359,7 +335,7 @@ class RankSearch:
         """Return the knowledge about the trees of this height on one side of a cut, or a bound of at least `need`."""
         key, part = self.nodes.part(node, column, cut, right)
         known = self.memo.get((height, key))
-        if known is not None and known.lower >= min(known.upper, need):
+        if known is not None and known.lower >= min(known.upper, self.ranked.wanted(height, need)):
             return known
         return self.value(self.nodes.child(node, key, part), height, need)
 
@@ -443,7 +419,7 @@ class RankSearch:
             some = height > DIVED or self.raising
             below = self.value(node, height - 1, min(need, known.upper) if some else NONE)
         known.improve(below.upper, height - 1, below)
-        if known.lower >= min(known.upper, need):
+        if known.lower >= self.cutoff(node, height, need, known):
             return
         if greedily:
             self._climb(node, height, below)
@@ -455,7 +431,7 @@ class RankSearch:
         if side_by_side.pays(self, node, height):
             together, evaluated = side_by_side.ROUND, side_by_side.evaluated
         while True:
-            cutoff, chosen = min(known.upper, need), []
+            cutoff, chosen = self.cutoff(node, height, need, known), []
             known.lower = max(known.lower, min(cutoff, intervals.least(NONE)))
             while len(chosen) < together and (interval := intervals.take(cutoff)) is not None:
                 chosen.append(interval)
@@ -466,6 +442,13 @@ class RankSearch:
             for half in self.halved(node, height, need, known, chosen, evaluated):
                 intervals.add(half)
 
+    def cutoff(self, node, height: int, need: int, known: Known) -> int:
+        """Return the bound that ends the search of a node: the cost of its best tree, or `need`; of all entries the
+        cost without the branch nodes, if these are not sought yet (`odtc.algorithms.thresholds.ranks.RankedRows.goal`).
+        """
+        best = min(known.upper, need)
+        return self.ranked.goal(best) if self.cost_first and node is self.root and height == self.height else best
+
     def tell(self, node, height: int, known: Known) -> None:
         """Report the trees of all entries to `found`."""
         if node is self.root and height == self.height:
@@ -475,14 +458,14 @@ class RankSearch:
         """A tree that is found greedily: below the split of least Gini impurity, and, up to the height WIDE, below
         the first split of the best tree of depth 2."""
         known = self.entry(node, height)
-        if known.exact or known.dived:
+        if self.is_settled(known) or known.dived:
             return known
         self.check()
         if height < 2 or self.nodes.solves(height):
             return self.value(node, height)
         two = self.value(node, 2)
         known.improve(two.upper, 2, two)
-        if height == 2 or known.exact:
+        if height == 2 or self.is_settled(known):
             return known
         column, cut = self.nodes.gini(node)
         splits = [(column, cut)] if column >= 0 else []
@@ -558,7 +541,7 @@ class RankSearch:
         try:
             good = sorted(below.points, key=lambda point: point[2] + point[3])
             for column, rank, *_ in good[:PROBES]:
-                if self.effort >= self.climbing or known.exact:
+                if self.effort >= self.climbing or self.is_settled(known):
                     break
                 self._dive_below(node, height, known, column, self.nodes.cut_of(node, column, rank))
             self._move(node, height)
@@ -569,7 +552,7 @@ class RankSearch:
         """Move the first split of the best tree to cuts of its column, at ever shorter distances, as long as greedy
         trees below them cost less; then likewise on its sides. Returns the knowledge."""
         known = self._dive(node, height)
-        if known.exact or isinstance(known.split, int) or known.split == LEAF:
+        if self.is_settled(known) or isinstance(known.split, int) or known.split == LEAF:
             return known
         column, cut = known.split[0], self.nodes.cut_of(node, *known.split)
         children = self._dive_below(node, height, known, column, cut)
@@ -592,7 +575,7 @@ class RankSearch:
         """Improve the sides of the best tree first, then move its first split (`_move`), and dive below the cut of
         least Gini impurity of some columns; repeat as long as trees cost less. Returns the knowledge."""
         known, columns = self._dive(node, height), height > 2
-        while not known.exact:
+        while not self.is_settled(known):
             upper = known.upper
             if height > DIVED and not isinstance(known.split, int) and known.split != LEAF:
                 column, cut = known.split[0], self.nodes.cut_of(node, *known.split)
@@ -654,7 +637,7 @@ class RankSearch:
             return
         every = _Every(0, NONE)
         every.split = []
-        self._note_cuts(self, node, height)
+        self._note_cuts(node, height)
         heap = self._columns(node, self.value(node, height - 1), Known(0, NONE))
         heapify(heap)
         while heap:
@@ -687,13 +670,14 @@ class RankSearch:
                 new.append(end)
         else:
             new = [self._evaluate(node, height, known, *part.terms) for part in parts]
-        return [half for part, end in zip(parts, new) for half in self.halves(part, end, min(known.upper, need))]
+        cutoff = self.cutoff(node, height, need, known)
+        return [half for part, end in zip(parts, new) for half in self.halves(part, end, cutoff)]
 
     def narrowed(self, node, height, need, known, interval) -> "Narrowed | None":
         """Return the rest of an interval without the cuts at its ends whose bounds are together too high; None if
         nothing is left."""
         _, _, _, column, a, z, low, high, place = interval
-        target = min(known.upper, need) - self.ranked.price
+        target = self.cutoff(node, height, need, known) - self.ranked.price
         weight = self.nodes.cuts(node)[2][column]
         a = max(a, int(weight[: z + 1].searchsorted(low.grown + low.right - target + low.weight, side="right")))
         behind = high.weight - (high.left + high.grown_right - target)
@@ -744,8 +728,6 @@ class RankSearch:
     def _next_cut(self, node, height, column, a, z):
         """The cut of a to z to evaluate: of those evaluated before, the one nearest to the middle; else one that other
         nodes take, too: the sides of cuts of two columns are then the same, whichever column comes first."""
-        if self.coarse is not None and (height, node.key) not in self.evaluated_before:
-            self._note_cuts(self.coarse[0], node, height)
         before = self.evaluated_before.get((height, node.key), {}).get(column, ())
         cuts = [cut for cut in before if a <= cut <= z]
         if not cuts:
@@ -770,12 +752,12 @@ class RankSearch:
             level = self.levels[column] = np.frexp((upto ^ np.append(0, upto[:-1])).astype(float))[1]
         return level
 
-    def _note_cuts(self, search, node, height):
-        """Notes the cuts of a node that a search has evaluated; with the bounds of both sides if it is this one."""
+    def _note_cuts(self, node, height):
+        """Notes the cuts of a node that were evaluated, with the bounds of both sides."""
         before = self.evaluated_before[height, node.key] = {}
-        known = search.memo.get((height, node.key))
+        known = self.memo.get((height, node.key))
         for f, rank, *bounds in known.points if known is not None else ():
-            before.setdefault(f, {})[self.nodes.cut_of(node, f, rank)] = bounds if search is self else (0, 0)
+            before.setdefault(f, {})[self.nodes.cut_of(node, f, rank)] = bounds
 
     def _evaluate(self, node, height, known, target, column, cut, ends, last):
         """Searches the sides of a cut until its bounds close both halves of the interval, or are exact.
@@ -795,12 +777,6 @@ class RankSearch:
         # Whether no more is needed of a side than for the cut itself, as the left one serves only cuts behind it, too,
         # and the right one only those before it.
         just = [last[1] or any(before), last[0] or any(before)]
-        if self.coarse is not None:
-            for one in (False, True):
-                key, _ = self.nodes.part(node, column, cut, one)
-                bound, exact = self._coarsely(key, height - 1)
-                bounds[one] = max(bounds[one], bound)
-                just[one] |= exact
         at, n = int(self.nodes.cuts(node)[1][column, cut]), node.n
         goals = [target - high.grown_right, target - low.grown]
         if last[0] != last[1]:  # the side that serves other cuts comes first, as it may be enough

@@ -59,6 +59,8 @@ class RankedRows:
     row : int64 (entries,), the merged row of each entry
     by_splits : bool, whether a search counts sums over pairs of splits, one for each cut, instead of going
         through the entries in the order of each column
+    scale : int, units of the search for each unit of cost, of which a branch node costs one more (`counting`); 1 if
+        branch nodes are not counted
     """
 
     rank: np.ndarray
@@ -76,6 +78,7 @@ class RankedRows:
     kind: np.ndarray
     row: np.ndarray
     by_splits: bool
+    scale: int = 1
 
     @property
     def n(self) -> int:
@@ -113,17 +116,39 @@ class RankedRows:
 
     def counting(self, scale: int) -> "RankedRows":
         """The same with `scale` units of the search for each unit of cost, of which a branch node costs 1 more: of
-        equal costs the tree with fewer branch nodes is cheaper."""
+        equal costs the tree with fewer branch nodes is cheaper. A tree must have less than `scale` of these."""
         most, price = self.most * scale, self.price * scale + 1
         gain = (self.gain.astype(np.int64) * scale).astype(_whole_type(most, price))
-        other = replace(self, gain=gain, most=most, price=price, unit=self.unit / scale)
+        other = replace(self, gain=gain, most=most, price=price, unit=self.unit / scale, scale=scale)
         if "order" in vars(self):  # which takes long, and is that of the same ranks
             vars(other)["order"] = self.order
         return other
 
-    def cost(self, value: float) -> float:
-        """A cost of the search in units of loss."""
-        return self.floor + self.unit * value
+    def lifted(self, height: int, lower: int) -> int:
+        """Return the least cost of the search that a tree of this height can have, if it costs at least `lower`: the
+        rest by the scale is its branch nodes, fewer than 2^height."""
+        whole, rest = divmod(lower, self.scale)
+        return lower if rest < 1 << height else (whole + 1) * self.scale
+
+    def wanted(self, height: int, need: int) -> int:
+        """Return the least bound that is worth the same as `need` for a tree of this height."""
+        whole, rest = divmod(need, self.scale)
+        return need if rest <= 1 << height else whole * self.scale + (1 << height)
+
+    @cached_property
+    def least_loss(self) -> int:
+        """The least that an entry loses by a label that is not the best one."""
+        return int(np.abs(self.gain[self.gain != 0].astype(np.int64)).min(initial=2**40))
+
+    def goal(self, best: int) -> int:
+        """Return the bound to show first where the best tree costs `best`: that, or the same without its branch nodes
+        if it loses few entries, because its branch nodes count about as much as these, so that a bound with them is
+        much harder to show than one without."""
+        return best // self.scale * self.scale if best < self.scale * self.least_loss else best
+
+    def cost(self, value: int) -> float:
+        """A cost of the search in units of loss, without the branch nodes that are counted."""
+        return self.floor + self.unit * (value // self.scale * self.scale)
 
 
 def rank_columns(X: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:

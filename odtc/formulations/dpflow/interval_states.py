@@ -14,6 +14,7 @@ import numpy as np
 
 from odtc.algorithms.thresholds.common_rows import Group
 from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
 from odtc.verification.three_levels import is_quick
 
@@ -23,13 +24,22 @@ Points = list[tuple[int, int, int, int]]  # column, cut, and the states of the n
 class Named:
     """The nodes of one level, numbered from 1 as they are named, with their bounds."""
 
-    def __init__(self):
+    def __init__(self, ranked: RankedRows, height: int):
+        self.ranked, self.height = ranked, height
         self.number, self.keys, self.lower, self.free = {}, [], [], []
 
+    def of_cost(self, lower: int) -> int:
+        """Return a bound in units of cost, without the branch nodes that the search counts.
+
+        As both sides of a split have fewer branch nodes together than a unit of cost counts, bounds that close a cut
+        with these nodes close it without them, too.
+        """
+        return self.ranked.lifted(self.height, lower) // self.ranked.scale
+
     def of(self, key: bytes, lower: int, free: bool) -> int:
-        """Return the number of a node; 0 if nothing is known of it. If it is named with two bounds, because the search
+        """Return the number of a node; 0 if it may cost nothing. If it is named with two bounds, because the search
         has dropped the greater one since, it has the greater."""
-        if lower <= 0:
+        if self.of_cost(lower) <= 0:
             return 0
         number = self.number.setdefault((key, free), len(self.keys) + 1)
         if number > len(self.keys):
@@ -49,21 +59,22 @@ def interval_states(
     ----------
     search : RankSearch
     depth : int
-    target : int, the bound, which the search has found
+    target : int, the bound, which the search has found, in its units
     look : called between states; raises to end the writing
 
     Returns
     -------
-    list of list of (bound, whether of trees without a least number of rows, points), level by level
+    list of list of (bound, whether of trees without a least number of rows, points), level by level; these bounds are
+    in units of cost
     """
-    named = Named()
+    named = Named(search.ranked, depth)
     named.number[search.root.key, False] = 1
     named.keys, named.lower, named.free = [search.root.key], [target], [False]
     levels = []
     for height in range(depth, min(depth, 2) - 1, -1):
-        below, states = Named(), []
+        below, states = Named(search.ranked, height - 1), []
         if height == 3 and is_counted(search):
-            levels.append([(lower, free, []) for lower, free in zip(named.lower, named.free)])
+            levels.append([(named.of_cost(lower), free, []) for lower, free in zip(named.lower, named.free)])
             break
         for key, lower, free in zip(named.keys, named.lower, named.free):
             among = search.relaxed if free and search.relaxed is not None else search
@@ -71,7 +82,8 @@ def interval_states(
                 among.explain(among.node_of(_inside(search, key)), height, lower, look)
         for key, lower, free in zip(named.keys, named.lower, named.free):
             look()
-            states.append((lower, free, _points(search, key, height, (lower, free), below) if height > 2 else []))
+            points = _points(search, key, height, (lower, free), below) if height > 2 else []
+            states.append((named.of_cost(lower), free, points))
         levels.append(states)
         if not below.keys:
             break

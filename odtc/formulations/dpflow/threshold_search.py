@@ -67,24 +67,6 @@ def searches(problem: Problem) -> bool:
     return plain and all(given.name in ROWS for given in problem.constraints)
 
 
-class _Counted:
-    """Limit of a search by time and by evaluations: a fixed number, or in proportion to the search before; by time only
-    if it is to search on to the end."""
-
-    def __init__(self, before: RankSearch, to_the_end: bool):
-        size, part = max(1, before.ranked.rank.size), np.inf if to_the_end else FEWEST
-        self.most = max(SOME / size, part * before.evaluated)
-        self.most_looks = np.inf if to_the_end else max(LOOKS / size, before.serial)
-        self.search: RankSearch | None = None
-        self.looks = -np.inf  # counted once it is a number
-
-    def look(self) -> None:
-        deadline.check()
-        self.looks += 1
-        if self.search.evaluated > self.most or self.looks > self.most_looks:
-            raise TimeLimitReached("enough trees were looked at")
-
-
 def _fewest_columns(splits: RankedSplits, search: RankSearch, depth: int, heap: HeapTree, need: int):
     """Return (columns as bits of a whole number, the tree, nested): the tree with the fewest columns among those that
     cost as little as one that a search has proved; `need` is the cost of this tree as given to the search."""
@@ -133,13 +115,17 @@ class ThresholdSearch:
         self.costs = search_costs(problem)
         keep = self.costs.parts is not None  # rounded costs of 0 may be more
         self.splits = RankedSplits(problem.encoded, self.costs.price, least_rows(problem), self.costs.loss, keep)
+        self.ranked = self.uncounted = self.splits.ranked  # the second one without counted branch nodes
+        if self._can_count():
+            self.splits = self.splits.counting(self._more_than_nodes)
         self.scales, self.ranked = self.splits.scales, self.splits.ranked
         self.search = RankSearch(self.ranked, self._check, self._found)
         self.began = self.told = time.monotonic()
-        self.height, self.proved = 0, []
+        self.height, self.proved, self.need = 0, [], NONE
         self.priced: tuple[HeapTree | None, float] | None = None
         self.early: early_bound.EarlyBound | None = None  # of `run_for_bound`
-        self.counting: tuple[RankedSplits, RankSearch, _Counted] | None = None  # of `_counting`, if it comes first
+        self.limit: tuple[float, float] | None = None  # of evaluations and looks, once the cost of the tree is proved
+        self.looks: int | None = None  # for the fewest columns
 
     @property
     def bound(self) -> float:
@@ -148,7 +134,11 @@ class ThresholdSearch:
 
     @property
     def _exact_bound(self) -> Fraction:
-        return Fraction(self.ranked.cost(self.search.lower(self.problem.topology.depth))) * self.costs.step
+        return Fraction(self.ranked.cost(self._lower)) * self.costs.step
+
+    @property
+    def _lower(self) -> int:
+        return self.search.lower(self.problem.topology.depth)
 
     def _paid(self, cost: int) -> float:
         """Return the approximate objective of a tree of this cost in the search."""
@@ -176,18 +166,18 @@ class ThresholdSearch:
     def run(self) -> Searched:
         """Search until the proof, the end of the time (odtc.base.deadline) or Ctrl-C."""
         depth = self.problem.topology.depth
-        interrupted = False
+        ended: BaseException | None = None
         try:
             self._phases(depth)
-            return self._certified(self.smallest(self._best(depth)[0], self._exact_bound))
-        except TimeLimitReached:
-            pass
-        except KeyboardInterrupt:
-            interrupted = True
+        except (TimeLimitReached, KeyboardInterrupt) as error:
+            ended = error
         heap, _ = self._best(depth)
+        interrupted = isinstance(ended, KeyboardInterrupt)
         if interrupted:
-            deadline.end_soon()  # the following steps have a moment
+            deadline.end_soon(deadline.IN_HAND if self.limit else deadline.GRACE)  # the following steps have a moment
         self.start = heap  # it may cost less than was noted of it: a subtree became better just before the end
+        if self.limit or ended is None:
+            return self._certified(self.smallest(heap, ended))
         return self._certified(self._ended(heap, self._exact_bound, interrupted))
 
     def run_for_bound(self, tell: Callable[[float, float, str], None] | None = None) -> Searched:
@@ -219,88 +209,70 @@ class ThresholdSearch:
         shown, proved = exact.against(bound, heap), exact.raised(bound) >= exact.cost(heap)
         return Searched(heap, shown, False, int(not proved), 1, self.phase, interrupted, proved=proved, **more)
 
-    def smallest(self, heap: HeapTree, bound: Fraction) -> Searched:
-        """Return one of the best trees with the fewest leaves, among these one with the fewest distinct columns, and
-        among these the first in a fixed order (odtc.algorithms.near_optimal.fewest_columns).
-
-        Leaves are counted by a second penalty, for branch nodes, only among trees of equal cost. Both steps are
-        limited by a number of evaluations, the one for the leaves by a part of those that the proof took, unless the
-        parameter `fewest` is set. (Counted, not timed: the same data gives the same tree on any machine, unless the
-        time ends.)
-
-        Parameters
-        ----------
-        heap : HeapTree, one of the best trees
-        bound : Fraction, the bound that was proved
-
-        Returns
-        -------
-        Searched
-        """
+    def smallest(self, heap: HeapTree, ended: BaseException | None) -> Searched:
+        """Return the best tree after the proof of its objective, with the fewest leaves if nothing `ended` the search,
+        among these one with the fewest distinct columns, and among these the first in a fixed order
+        (odtc.algorithms.near_optimal.fewest_columns)."""
+        bound, problem, depth = self._exact_bound, self.problem, self.problem.topology.depth
         if self.costs.parts is not None:
             return self._ended(*self._exactly(heap, bound))
-        problem, depth, paid = self.problem, self.problem.topology.depth, objective(self.problem, heap)
-        if not self._can_count():
+        if self.ranked.scale == 1:
             return self._ended(heap, bound)
-        splits, search, counted = self.counting or self._counting()
-        written, leaves, columns, stopped = None, True, False, False
-        need = self._units(heap) * self._scale + heap.n_branch_nodes
-        try:
-            search.solve(depth, need)
-        except TimeLimitReached:
-            leaves, stopped = False, not deadline.is_over()
-        except KeyboardInterrupt:
-            leaves = False
-            deadline.end_soon(deadline.IN_HAND)
-        if search.known(depth).upper < need:
-            found = splits.tree(search, problem.topology)
-            if objective(problem, found) <= paid and found.n_branch_nodes < heap.n_branch_nodes:
-                heap, paid = found, objective(problem, found)
+        leaves, written, columns = ended is None, None, False
+        stopped = isinstance(ended, TimeLimitReached) and not deadline.is_over()
         if leaves:
-            counted.looks = 0
+            self.looks = 0
             try:
-                asked, nested = _fewest_columns(splits, search, depth, heap, need)
-                found = splits.heap_tree(nested, problem.topology)
-                written = splits.written(found, asked)
-                columns = objective(problem, found) <= paid and found.n_branch_nodes == heap.n_branch_nodes
-                columns &= written is not None
+                asked, nested = _fewest_columns(self.splits, self.search, depth, heap, self._units(heap))
+                found = self.splits.heap_tree(nested, problem.topology)
+                written = self.splits.written(found, asked)
+                columns = objective(problem, found) <= objective(problem, heap)
+                columns &= found.n_branch_nodes == heap.n_branch_nodes and written is not None
                 heap = found if columns else heap
             except (TimeLimitReached, MemoryError, TooMany):
                 pass
             except KeyboardInterrupt:
                 deadline.end_soon(deadline.IN_HAND)
+        self.limit = np.inf, np.inf  # a certificate may need more bounds
         found = self._ended(heap, bound, fewest=Fewest(leaves, columns, stopped))
         return replace(found, written=written if columns else None)
 
     def _can_count(self) -> bool:
-        """Return whether trees of equal cost can be distinguished by their leaves."""
-        most = int(self.ranked.most.sum()) + self._scale * (self.ranked.price + 1)
-        return self.costs.parts is None and self.costs.exact and 4 * self._scale * most < EXACT
-
-    def _counting(self) -> "tuple[RankedSplits, RankSearch, _Counted]":
-        """Return the rows with costs that count branch nodes, too, their search, and its limit."""
-        splits, counted = self.splits.counting(self._scale), _Counted(self.search, self.problem.params.fewest)
-        counted.search = RankSearch(splits.ranked, counted.look, room=self.search.room).after(self.search, self._scale)
-        return splits, counted.search, counted
+        """Return whether trees of equal cost can be distinguished by their branch nodes, which are counted by `scale`
+        units for each unit of cost (odtc.algorithms.thresholds.ranks.RankedRows.counting)."""
+        scale = self._more_than_nodes
+        most = int(self.ranked.most.sum()) + scale * (self.ranked.price + 1)
+        return self.costs.parts is None and self.costs.exact and 4 * scale * most < EXACT
 
     @property
-    def _scale(self) -> int:
-        """Units of the costs that count branch nodes for each unit of the search: more than a tree has such nodes."""
+    def _more_than_nodes(self) -> int:
+        """Return a number that is greater than the branch nodes of a tree."""
         return 1 << self.problem.topology.depth
 
-    def _solved_at_once(self, depth: int) -> bool:
-        """Return whether a kernel has found the best tree, and at the same time the fewest leaves: where that takes no
-        longer than a bound."""
-        nodes, root = self.search.nodes, self.search.root
-        if not (self._can_count() and nodes.solves(depth) and not nodes.is_long(root, depth)):
-            return False
-        self.counting = self._counting()
-        search, known = self.counting[1], self.search.known(depth)
-        cost = search.solve(depth).upper // self._scale
-        self.search.plant(depth, search.tree(depth))
-        if known.upper == cost:
-            known.lower = cost
-        return known.exact
+    def _is_proved(self) -> bool:
+        """Return whether no tree costs less than the best one, but perhaps as much with fewer leaves.
+
+        From then on the search is limited: to find the fewest leaves and columns takes a part of the evaluations of the
+        proof at most, unless the parameter `fewest` is set. (Counted, not timed: the same data gives the same tree on
+        any machine, unless the time ends.)
+        """
+        scale, search = self.ranked.scale, self.search
+        best = min(search.known(self.problem.topology.depth).upper, self.need)
+        proved = self._lower // scale >= best // scale
+        if proved and scale > 1 and self.limit is None:
+            size, to_the_end = max(1, self.ranked.rank.size), self.problem.params.fewest
+            part = 0 if search.nodes.solves(search.height) else FEWEST  # a kernel evaluates many nodes in no time
+            more = np.inf if to_the_end else max(SOME / size, part * search.evaluated)
+            self.limit = search.evaluated + more, np.inf if to_the_end else max(LOOKS / size, search.serial)
+        return proved
+
+    def _prove(self, depth: int) -> None:
+        """Search to the end: for the cost of the best tree, and then for the fewest leaves, where both at once take
+        longer."""
+        self.search.solve(depth, self.need, cost_first=True)
+        self.search.solve(depth, self.need)
+        self._is_proved()
+        self.proved.append(depth)
 
     def _exactly(self, heap: HeapTree, bound: Fraction) -> tuple[HeapTree, Fraction]:
         """Return the best tree and its exact objective, compared exactly with all trees that rounded costs cannot
@@ -336,26 +308,29 @@ class ThresholdSearch:
 
     def _phases(self, depth):
         timed, self.height = deadline.seconds_left() is not None, depth
-        if self._solved_at_once(depth):
-            self.proved.append(depth)
+        nodes = self.search.nodes
+        if nodes.solves(depth) and not nodes.is_long(self.search.root, depth):  # by a kernel, as quickly as a bound
+            self._prove(depth)
             return
         # Over few binary splits trees of more depth are soon proved.
         deep, skipped = timed and depth >= DEEP and not self.ranked.by_splits, 0
         if deep:
             moves = DeepMoves(self, depth)
             self._try(FIRST, moves.run)
-            if self.search.known(depth).exact:
-                self.proved.append(depth)
+            if self._is_proved():
+                self._prove(depth)
                 return
         large = timed and depth > 1 and self.ranked.rank.size > LARGE and not self.ranked.by_splits
         if large:
             self._begin_coarsely(depth)
-        need = self._known_cost()
+        need = self.need = self._known_cost()
         early = early_bound.EarlyBound(self.search, depth, need)
         if timed:
             self._first_bound(depth, early, large, need)
         self.search.dive(depth)
         for height in range(min(2, depth), depth):
+            if self._is_proved():
+                break
             self.height = height
             if deep and self.search.given_up:  # a proof of more depth takes longer
                 self.search.given_up.add(height)
@@ -366,7 +341,9 @@ class ThresholdSearch:
             else:
                 self.search.given_up.add(height)
         self.height = depth
-        if deep:  # the result at the limit must have a bound
+        if self._is_proved():
+            pass
+        elif deep:  # the result at the limit must have a bound
             # The proofs that were not begun leave their time to trees, none to the bound.
             part = BOUND[bool(self.search.given_up)] * (1 - PART) ** skipped
             self._try(part, lambda: [early.by_common_rows(timed), early.raise_all(timed)])
@@ -382,8 +359,7 @@ class ThresholdSearch:
             if depth > 3:
                 self._try(BETTER if self.search.given_up else NEAR, lambda: self.search.improve(depth))
             early.raise_on(self._trees_between(depth))
-        self.search.solve(depth, need)
-        self.proved.append(depth)
+        self._prove(depth)
 
     def _first_bound(self, depth: int, early: early_bound.EarlyBound, large: bool, need: int) -> None:
         """Find a bound for a limit that may end the proof: of depth 3 on a large table by bins, of depth 4 where the
@@ -466,23 +442,33 @@ class ThresholdSearch:
 
     def _units(self, heap: HeapTree) -> int:
         """Return the objective of a tree in units of the search, rounded up."""
-        exact = exact_objective(self.problem)
+        exact, scale = exact_objective(self.problem), self.ranked.scale
         paid = (Fraction(objective(self.problem, heap)) if exact is None else exact.cost(heap)) / self.costs.step
-        return max(0, ceil((paid - Fraction(self.ranked.floor)) / Fraction(self.ranked.unit)))
+        units = ceil((paid - Fraction(self.ranked.floor)) / (Fraction(self.ranked.unit) * scale))
+        return max(0, units) * scale + (heap.n_branch_nodes if scale > 1 else 0)
 
     def _best(self, depth) -> tuple[HeapTree, float]:
         found = self.splits.tree(self.search, self.problem.topology)
         paid = objective(self.problem, found)
-        if self.start is not None and (known := self._start_cost()) < paid:
-            return self.start, known
+        if self.start is not None:
+            known = self._start_cost()
+            if (known, self.start.n_branch_nodes) < (paid, found.n_branch_nodes):
+                return self.start, known
         return found, paid
 
     def _check(self):
         deadline.check()
+        if self.limit is not None:
+            evaluations, looks = self.limit
+            self.looks = None if self.looks is None else self.looks + 1
+            if self.search.evaluated > evaluations or (self.looks or 0) > looks:
+                raise TimeLimitReached("enough trees were looked at")
         if self.tell is not None and time.monotonic() > self.told + OFTEN:
             self._say()
 
     def _found(self, upper, lower):
+        if self.limit is None and self.search.height == self.problem.topology.depth:
+            self._is_proved()
         if self.tell is not None and time.monotonic() > self.told + OFTEN:
             self._say()
 
@@ -499,13 +485,13 @@ class DeepMoves:
         from odtc.algorithms.thresholds.node_moves import TreeMoves
 
         self.parent, self.search, self.depth = parent, parent.search, depth
-        self.moves = TreeMoves(parent.ranked, min(depth, DEEPEST))
+        self.moves, self.scale = TreeMoves(parent.uncounted, min(depth, DEEPEST)), parent.ranked.scale
         self.cost, self.count, self.planted = NONE, 0, 1
         self.steps = self.moves.steps()
 
     def run(self) -> None:
         """Until the tree costs nothing, or the time ends."""
-        while not self.search.known(self.depth).exact:
+        while not self.parent._is_proved():
             self.parent._check()
             next(self.steps, None)
             self.count += 1
@@ -516,13 +502,13 @@ class DeepMoves:
     @property
     def is_best(self) -> bool:
         """Return whether no other way has found a better tree."""
-        return self.moves.best.cost <= self.search.known(self.depth).upper
+        return self.moves.best.cost <= self.search.known(self.depth).upper // self.scale
 
     def plant(self) -> None:
         """Give the tree to the search, which finds the best trees of two levels above its leaves, and take it back."""
         self.planted = self.count
         self.search.plant(self.depth, self.moves.nested())
-        if self.search.known(self.depth).upper < self.moves.best.cost:
+        if self.search.known(self.depth).upper // self.scale < self.moves.best.cost:
             self.moves.take(self.search.tree(self.depth))
 
     def note(self) -> None:

@@ -110,17 +110,17 @@ def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None]
             "expected a problem that was read from a file or from arrays, because a certificate covers their rows"
         )
     numbers, depth, ranked = Numbers(problem), problem.topology.depth, search.splits.ranked
-    unit = int(ranked.unit) * numbers.unit
+    unit = int(ranked.unit * ranked.scale) * numbers.unit
     if not unit:  # costs that are less than one unit of the certificate
         from odtc.problem.constraints.search_units import TOO_FINE
 
         raise ChoiceError(TOO_FINE)
     claim, floor = int(exact_objective(problem).cost(heap) * numbers.scale), int(ranked.floor) * numbers.unit
-    bound = min(search.search.lower(depth), (claim - floor) // unit)
+    bound = min(search.search.lower(depth) // ranked.scale, (claim - floor) // unit)
     columns = CertificateColumns(problem.encoded, search.splits.scales, ranked.columns)
     states = [
         ";".join(columns.entry(lower * unit, free, points) for lower, free, points in level)
-        for level in interval_states(search.search, depth, bound, look)
+        for level in interval_states(search.search, depth, bound * ranked.scale, look)
     ]
     facts = (
         head(problem, LABELS)

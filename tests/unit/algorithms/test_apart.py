@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from odtc.algorithms.thresholds import apart, workers
+from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import OdtcError
 from odtc.formulations.dpflow.interval_states import Named
@@ -143,7 +144,7 @@ def test_intervals_that_processes_made_are_counted_too(team, monkeypatch):
 
 
 def test_a_state_that_is_named_with_two_bounds_has_the_greater_one():
-    named = Named()
+    named = Named(rank_rows(np.zeros((1, 1), np.uint32), np.eye(2)[:1]), 2)
     assert named.of(b"k", 3, False) == named.of(b"k", 5, False) == named.of(b"k", 4, False) == 1
     assert named.lower == [5] and named.of(b"k", 0, False) == 0
 

@@ -472,6 +472,32 @@ def test_fewer_branch_nodes_come_second():
     assert known.upper == 1 and ranked.cost(known.upper // 8 * 8) == 0
 
 
+@pytest.mark.parametrize("seed", seeds(40, 300))
+def test_the_fewest_branch_nodes_of_the_least_cost(seed, mode):
+    """Whether the cost is proved first or not, and after bounds of any need; no remembered bound is above the truth."""
+    (rank, loss, count, price, least), height, best = instance_with_optimum(seed)
+    plain, scale = rank_rows(rank, loss, count, price, least), 1 << height
+    ranked, branch = plain.counting(scale), plain.unit / scale
+    for cost_first in (False, True):
+        search = RankSearch(ranked)
+        for need in np.random.default_rng(seed).integers(1, 2 + int(search.known(height).upper), 3).tolist():
+            known = search.bound(height, need)
+            assert known.lower >= ranked.goal(min(need, known.upper))
+        if cost_first:
+            known = search.solve(height, cost_first=True)
+            assert search.is_settled(known) and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
+        known = search.solve(height)
+        expected = cheapest(rank, loss, count, price + branch, least, height)
+        assert known.exact and ranked.floor + ranked.unit * known.upper == pytest.approx(expected, abs=1e-9)
+        assert ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
+        again = RankSearch(plain)
+        for (less, key), noted in list(search.memo.items())[:: 1 + len(search.memo) // 20]:
+            inside = np.unpackbits(np.frombuffer(key, np.uint8), count=ranked.n).astype(bool)
+            node = again.nodes.node_of(inside)
+            if node.key == key:  # sets of tests are named otherwise
+                assert ranked.lifted(less, noted.lower) // scale <= again.value(node, less).upper
+
+
 def test_ranks_of_numbers():
     below, above = np.nextafter(1.0, 0), np.nextafter(1.0, 2)
     rank, values = rank_columns(np.array([[1.0, np.nan], [below, 2], [above, np.nan], [1.0, 7]]))
@@ -571,8 +597,9 @@ def test_a_large_table_under_a_limit_begins_with_some_tests_of_each_column(seed,
 @pytest.mark.parametrize("ends", [2, 3, 4, 9])
 def test_proofs_that_are_not_begun_leave_the_bound_its_seconds(depth, ends, monkeypatch):
     """And without a limit, or at depth 4, all is tried that was tried before."""
-    X, y = np.random.default_rng(0).normal(size=(40, 3)).round(1), np.arange(40, dtype=np.int32) % 2
-    data = Dataset("drawn", X, y, tuple(Feature(f"x{j}", "numeric") for j in range(3)), ("p", "q"), np.ones(40), "y")
+    random = np.random.default_rng(0)  # as many rows as no tree of these depths fits
+    X, y = random.normal(size=(400, 3)).round(1), random.integers(0, 2, 400).astype(np.int32)
+    data = Dataset("drawn", X, y, tuple(Feature(f"x{j}", "numeric") for j in range(3)), ("p", "q"), np.ones(400), "y")
     problem = pipeline.pose(data, "dpflow", depth)
 
     def seconds(deep: int, limit: float | None) -> list[float]:
@@ -586,7 +613,9 @@ def test_proofs_that_are_not_begun_leave_the_bound_its_seconds(depth, ends, monk
             return search.height < min(ends, depth)
 
         monkeypatch.setattr(search, "_try", tried)
-        monkeypatch.setattr(search.search, "solve", lambda height, need: None)
+        monkeypatch.setattr(
+            search.search, "solve", lambda height, need=0, cost_first=False: search.search.known(height)
+        )
         with contextlib.nullcontext() if limit is None else deadline.within(limit):
             search._phases(depth)
         return spent
