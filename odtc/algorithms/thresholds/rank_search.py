@@ -180,7 +180,9 @@ class RankSearch:
 
     def bound(self, height: int, need: int) -> Known:
         """Raise the bound of the trees of this height for all entries until none costs less than `need`, or the best
-        one is found, without looking for better trees."""
+        one is found, without looking for better trees. Below the best one it is of whole costs, as bounds are."""
+        if need < self.known(height).upper:
+            need = need // self.ranked.scale * self.ranked.scale
         self.raising = True
         far = height > 3 and need <= AIM * self.known(height).upper
         self.fall = self.known(3).upper / max(1, self.known(2).upper) if far else 0.0
