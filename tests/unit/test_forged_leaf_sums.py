@@ -298,7 +298,7 @@ def test_tests_of_a_column_that_another_one_stands_for_are_missed_under_together
 @pytest.mark.parametrize(
     "states",
     [{"curve": [[0.5, 1.0]]}, {"sums": lambda sums: [*sums[:-1], 0]}, {"rows": [0]}, {"counts": [0.5]}, {"label": "0"}],
-    ids=str,
+    ids=["curve", "sums", "rows", "counts", "label"],
 )
 def test_a_leaf_that_states_what_its_rows_are_not_is_refused(states):
     with pytest.raises(CertificateError):
