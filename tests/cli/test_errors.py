@@ -681,7 +681,7 @@ def test_a_signal_ends_check_although_a_property_takes_it_for_a_failure(monkeypa
         (["compare", "m", "m.tree.json", "--rows", "-1"], 2, ["--rows", "-1"]),
         (["predict", "m.tree.json", "other.csv", "--score"], 1, ["other.csv", "'YES'", "no, yes"]),
         (["verify", "k"], 2, ["neither k.sol nor k.tree.json"]),
-        (["solve", "m"], 1, ["'m'", "m.mps"]),
+        (["solve", "absent"], 1, ["'absent'", "No such file"]),
     ],
 )
 def test_what_a_first_user_met(work, words, code, parts):

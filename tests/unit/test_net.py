@@ -55,11 +55,11 @@ SLOWER = """
 import time
 from odtc.algorithms.thresholds.rank_search import RankSearch
 solve = RankSearch.solve
-def planted(*given):
+def planted(*given, **more):
     end = time.process_time() + 0.3
     while time.process_time() < end:
         pass
-    return solve(*given)
+    return solve(*given, **more)
 RankSearch.solve = planted
 """
 

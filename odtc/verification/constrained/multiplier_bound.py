@@ -327,7 +327,7 @@ def _surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int
     elif _sets_are_small(problem):
         _set_by_set(problem, tried, alive, claim, np.ones(len(sets), bool))
     else:
-        for weighted in tried:
+        for weighted in phases.over(tried, "bounding all trees at multipliers"):
             exclude(weighted.swept, alive, weighted.limit(claim))
     return alive
 
