@@ -212,7 +212,17 @@ class ThresholdSearch:
     def smallest(self, heap: HeapTree, ended: BaseException | None) -> Searched:
         """Return the best tree after the proof of its objective, with the fewest leaves if nothing `ended` the search,
         among these one with the fewest distinct columns, and among these the first in a fixed order
-        (odtc.algorithms.near_optimal.fewest_columns)."""
+        (odtc.algorithms.near_optimal.fewest_columns).
+
+        Parameters
+        ----------
+        heap : HeapTree, the best tree
+        ended : TimeLimitReached or KeyboardInterrupt, which ended the search for fewer leaves; None if it was completed
+
+        Returns
+        -------
+        Searched
+        """
         bound, problem, depth = self._exact_bound, self.problem, self.problem.topology.depth
         if self.costs.parts is not None:
             return self._ended(*self._exactly(heap, bound))
