@@ -55,10 +55,20 @@ def columns_of(problem, heap):
     return {column for test in heap.split[heap.split >= 0] for column in problem.encoded.splits[test].features}
 
 
+def counted_afterwards(problem, monkeypatch):
+    """The result of a search that counts no branch nodes, as of deep trees within a limit, and of one after it."""
+    with monkeypatch.context() as plain:
+        plain.setattr(threshold_search.ThresholdSearch, "_can_count", lambda search: False)
+        search = threshold_search.ThresholdSearch(problem)
+    assert search.search.solve(problem.topology.depth).exact and search.ranked.scale == 1
+    return search.smallest(search._best(problem.topology.depth)[0], search._exact_bound, None)
+
+
 @pytest.mark.parametrize("seed", range(40))
-def test_no_tree_of_the_same_objective_has_fewer_leaves_or_then_fewer_columns(seed):
+@pytest.mark.parametrize("at_once", [True, False])
+def test_no_tree_of_the_same_objective_has_fewer_leaves_or_then_fewer_columns(seed, at_once, monkeypatch):
     problem = draw(seed)
-    found = found_of(problem)
+    found = found_of(problem) if at_once else counted_afterwards(problem, monkeypatch)
     best = min(every(problem), key=lambda tree: (tree[0], tree[1], len(tree[2]), sorted(tree[2])))
     assert found.fewest == threshold_search.Fewest(True, True)
     assert objective(problem, found.heap) == pytest.approx(best[0], abs=1e-8)

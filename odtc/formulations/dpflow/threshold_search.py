@@ -9,6 +9,7 @@ open intervals (odtc.algorithms.thresholds.rank_search).
 
 import time
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -114,16 +115,22 @@ class ThresholdSearch:
         self.problem, self.start, self.tell = problem, start, tell
         self.costs = search_costs(problem)
         keep = self.costs.parts is not None  # rounded costs of 0 may be more
-        self.splits = RankedSplits(problem.encoded, self.costs.price, least_rows(problem), self.costs.loss, keep)
-        self.ranked = self.uncounted = self.splits.ranked  # the second one without counted branch nodes
-        if self._can_count():
-            self.splits = self.splits.counting(self._more_than_nodes)
-        self.scales, self.ranked = self.splits.scales, self.splits.ranked
-        self.search = RankSearch(self.ranked, self._check, self._found)
+        splits = RankedSplits(problem.encoded, self.costs.price, least_rows(problem), self.costs.loss, keep)
+        self.scales, self.uncounted = splits.scales, splits.ranked
         self.began = self.told = time.monotonic()
-        self.height, self.proved, self.need = 0, [], NONE
+        self.height, self.proved = 0, []
         self.priced: tuple[HeapTree | None, float] | None = None
         self.early: early_bound.EarlyBound | None = None  # of `run_for_bound`
+        timed = deadline.seconds_left() is not None
+        # Few proofs of deep trees end, and trees of fewer branch nodes would be sought all the time.
+        deep = timed and problem.topology.depth >= DEEP and not splits.ranked.by_splits
+        self._begin(splits if deep or not self._can_count() else splits.counting(self._more_than_nodes))
+
+    def _begin(self, splits: RankedSplits) -> None:
+        """Begin a search of ranked rows, whose branch nodes may be counted."""
+        self.splits, self.ranked = splits, splits.ranked
+        self.search = RankSearch(self.ranked, self._check, self._found)
+        self.need = NONE
         self.limit: tuple[float, float] | None = None  # of evaluations and looks, once the cost of the tree is proved
         self.looks: int | None = None  # for the fewest columns
 
@@ -177,7 +184,7 @@ class ThresholdSearch:
             deadline.end_soon(deadline.IN_HAND if self.limit else deadline.GRACE)  # the following steps have a moment
         self.start = heap  # it may cost less than was noted of it: a subtree became better just before the end
         if self.limit or ended is None:
-            return self._certified(self.smallest(heap, ended))
+            return self._certified(self.smallest(heap, self._exact_bound, ended))
         return self._certified(self._ended(heap, self._exact_bound, interrupted))
 
     def run_for_bound(self, tell: Callable[[float, float, str], None] | None = None) -> Searched:
@@ -209,7 +216,7 @@ class ThresholdSearch:
         shown, proved = exact.against(bound, heap), exact.raised(bound) >= exact.cost(heap)
         return Searched(heap, shown, False, int(not proved), 1, self.phase, interrupted, proved=proved, **more)
 
-    def smallest(self, heap: HeapTree, ended: BaseException | None) -> Searched:
+    def smallest(self, heap: HeapTree, bound: Fraction, ended: BaseException | None) -> Searched:
         """Return the best tree after the proof of its objective, with the fewest leaves if nothing `ended` the search,
         among these one with the fewest distinct columns, and among these the first in a fixed order
         (odtc.algorithms.near_optimal.fewest_columns).
@@ -217,17 +224,18 @@ class ThresholdSearch:
         Parameters
         ----------
         heap : HeapTree, the best tree
+        bound : Fraction, of the objectives of all trees
         ended : TimeLimitReached or KeyboardInterrupt, which ended the search for fewer leaves; None if it was completed
 
         Returns
         -------
         Searched
         """
-        bound, problem, depth = self._exact_bound, self.problem, self.problem.topology.depth
+        problem, depth = self.problem, self.problem.topology.depth
         if self.costs.parts is not None:
             return self._ended(*self._exactly(heap, bound))
         if self.ranked.scale == 1:
-            return self._ended(heap, bound)
+            return self._counted(heap, bound) if self._can_count() else self._ended(heap, bound)
         leaves, written, columns = ended is None, None, False
         stopped = isinstance(ended, TimeLimitReached) and not deadline.is_over()
         if leaves:
@@ -247,11 +255,26 @@ class ThresholdSearch:
         found = self._ended(heap, bound, fewest=Fewest(leaves, columns, stopped))
         return replace(found, written=written if columns else None)
 
+    def _counted(self, heap: HeapTree, bound: Fraction) -> Searched:
+        """Return the result of `smallest` by another search, after one that counted no branch nodes."""
+        depth, ended = self.problem.topology.depth, None
+        again = copy(self)
+        again._begin(self.splits.counting(self._more_than_nodes))
+        again.start, again.limit = heap, self._limit_from_here()
+        again.need = again._known_cost()
+        try:
+            again.search.solve(depth, again.need)
+        except (TimeLimitReached, KeyboardInterrupt) as error:
+            ended = error
+            if isinstance(error, KeyboardInterrupt):
+                deadline.end_soon(deadline.IN_HAND)
+        return again.smallest(again._best(depth)[0], bound, ended)
+
     def _can_count(self) -> bool:
         """Return whether trees of equal cost can be distinguished by their branch nodes, which are counted by `scale`
         units for each unit of cost (odtc.algorithms.thresholds.ranks.RankedRows.counting)."""
         scale = self._more_than_nodes
-        most = int(self.ranked.most.sum()) + scale * (self.ranked.price + 1)
+        most = int(self.uncounted.most.sum()) + scale * (self.uncounted.price + 1)
         return self.costs.parts is None and self.costs.exact and 4 * scale * most < EXACT
 
     @property
@@ -260,21 +283,25 @@ class ThresholdSearch:
         return 1 << self.problem.topology.depth
 
     def _is_proved(self) -> bool:
-        """Return whether no tree costs less than the best one, but perhaps as much with fewer leaves.
-
-        From then on the search is limited: to find the fewest leaves and columns takes a part of the evaluations of the
-        proof at most, unless the parameter `fewest` is set. (Counted, not timed: the same data gives the same tree on
-        any machine, unless the time ends.)
-        """
-        scale, search = self.ranked.scale, self.search
-        best = min(search.known(self.problem.topology.depth).upper, self.need)
+        """Return whether no tree costs less than the best one, but perhaps as much with fewer leaves. From then on the
+        search is limited, if it counts these."""
+        scale = self.ranked.scale
+        best = min(self.search.known(self.problem.topology.depth).upper, self.need)
         proved = self._lower // scale >= best // scale
         if proved and scale > 1 and self.limit is None:
-            size, to_the_end = max(1, self.ranked.rank.size), self.problem.params.fewest
-            part = 0 if search.nodes.solves(search.height) else FEWEST  # a kernel evaluates many nodes in no time
-            more = np.inf if to_the_end else max(SOME / size, part * search.evaluated)
-            self.limit = search.evaluated + more, np.inf if to_the_end else max(LOOKS / size, search.serial)
+            evaluations, looks = self._limit_from_here()
+            self.limit = self.search.evaluated + evaluations, looks
         return proved
+
+    def _limit_from_here(self) -> tuple[float, float]:
+        """Return the evaluations and looks that finding the fewest leaves and columns may take after the proof: a part
+        of its own, unless the parameter `fewest` is set. (Counted, not timed: the same data gives the same tree on any
+        machine, unless the time ends.)"""
+        search, size = self.search, max(1, self.ranked.rank.size)
+        if self.problem.params.fewest:
+            return np.inf, np.inf
+        part = 0 if search.nodes.solves(search.height) else FEWEST  # a kernel evaluates many nodes in no time
+        return max(SOME / size, part * search.evaluated), max(LOOKS / size, search.serial)
 
     def _prove(self, depth: int) -> None:
         """Search to the end: for the cost of the best tree, and then for the fewest leaves, where both at once take
