@@ -10,7 +10,6 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.errors import CertificateError
-from odtc.verification.constrained.sweep_kernel import two_levels
 from odtc.verification.node_cuts import NodeCuts, Rows
 
 CELLS = 50_000_000  # sums between two looks at the clock
@@ -74,6 +73,8 @@ def _middles(open_, column):
 def _sides(cuts: NodeCuts, loss: np.ndarray, places: np.ndarray, least: int) -> np.ndarray:
     """Return the least cost of at most one split on the left and on the right of some positions, float64 (2, places),
     whose leaves have at least this many rows."""
+    from odtc.verification.constrained.sweep_kernel import two_levels  # most fits have no least number of rows
+
     rows, n, n_columns = cuts.rows, len(loss), cuts.place.shape[1]
     value = np.concatenate([loss[:, 1:] - loss[:, :1], rows.count[cuts.members, None]], axis=1)
     at = (rows.begin[cuts.column] + cuts.rank)[places]
