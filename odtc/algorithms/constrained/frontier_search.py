@@ -25,10 +25,10 @@ from odtc.algorithms.constrained.constrained_problem import (
     TooLarge,
     cost_of,
     fixed_point,
-    leaves_of,
     named,
     of_depth,
     padded,
+    uses_of,
 )
 from odtc.algorithms.constrained.constrained_search import ROUNDS, ConstrainedSearch, Found, Stopped
 from odtc.algorithms.constrained.count_tensors import Counts
@@ -145,14 +145,6 @@ class FrontierSearch:
         kept = np.flatnonzero((uses[self.rows] <= self.bounds).all(axis=1)).tolist()
         return sum(ConstrainedSearch.offer(self.targets[number], split, label, cost) for number in kept) > 0
 
-    def uses_of(self, split: np.ndarray, label: np.ndarray) -> np.ndarray:
-        """Return int64 (sums,): the uses of a tree."""
-        problem = self.joint.problem
-        node = leaves_of(problem, split)
-        at, places, rows = label[node], np.unique(node), np.arange(len(node))
-        uses = problem.uses[:, rows, at].sum(axis=1) + problem.leaf_uses[:, label[places]].sum(axis=1)
-        return uses + problem.branch_uses * int((split >= 0).sum())
-
     def label(self, structure: Structure) -> None:
         """Offer a tree with the best labels for each target, once."""
         key, joint, n = structure.split.tobytes(), self.joint.tables, len(self.bounds)
@@ -181,7 +173,7 @@ class FrontierSearch:
         for found in FrontierSearch(less, self._tick, self.joint.counts).run(exactly=False):
             if found.split is not None:
                 heaps = padded(found.split, found.label, self.joint.problem.depth)
-                self.offer(*heaps, found.cost, self.uses_of(*heaps))
+                self.offer(*heaps, found.cost, uses_of(self.joint.problem, *heaps))
         self.joint.tick()
 
     def _feasibility(self) -> None:
@@ -235,7 +227,7 @@ class Target(ConstrainedSearch):
 
     def offer(self, split: np.ndarray, label: np.ndarray, cost: int) -> bool:
         """Offer a tree to all targets, as FrontierSearch does."""
-        return self.frontier.offer(split, label, cost, self.frontier.uses_of(split, label))
+        return self.frontier.offer(split, label, cost, uses_of(self.frontier.joint.problem, split, label))
 
     @property
     def found(self) -> Found:
