@@ -58,7 +58,7 @@ def columns_of(problem, heap):
 def counted_afterwards(problem, monkeypatch):
     """The result of a search that counts no branch nodes, as of deep trees within a limit, and of one after it."""
     with monkeypatch.context() as plain:
-        plain.setattr(threshold_search.ThresholdSearch, "_can_count", lambda search: False)
+        plain.setattr(threshold_search.ThresholdSearch, "_can_count", lambda search, ranked: False)
         search = threshold_search.ThresholdSearch(problem)
     assert search.search.solve(problem.topology.depth).exact and search.ranked.scale == 1
     return search.smallest(search._best(problem.topology.depth)[0], search._exact_bound, None)

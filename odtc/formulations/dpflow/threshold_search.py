@@ -20,7 +20,7 @@ from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, NoTree, T
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds import early_bound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
-from odtc.algorithms.thresholds.ranks import EXACT
+from odtc.algorithms.thresholds.ranks import EXACT, RankedRows
 from odtc.base import deadline
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow.forms import ROWS
@@ -116,15 +116,14 @@ class ThresholdSearch:
         self.costs = search_costs(problem)
         keep = self.costs.parts is not None  # rounded costs of 0 may be more
         splits = RankedSplits(problem.encoded, self.costs.price, least_rows(problem), self.costs.loss, keep)
-        self.scales, self.uncounted = splits.scales, splits.ranked
+        self.scales = splits.scales
         self.began = self.told = time.monotonic()
         self.height, self.proved = 0, []
         self.priced: tuple[HeapTree | None, float] | None = None
         self.early: early_bound.EarlyBound | None = None  # of `run_for_bound`
-        timed = deadline.seconds_left() is not None
         # Few proofs of deep trees end, and trees of fewer branch nodes would be sought all the time.
-        deep = timed and problem.topology.depth >= DEEP and not splits.ranked.by_splits
-        self._begin(splits if deep or not self._can_count() else splits.counting(self._more_than_nodes))
+        counts = self._can_count(splits.ranked) and not self._is_deep(splits.ranked)
+        self._begin(splits.counting(self._more_than_nodes) if counts else splits)
 
     def _begin(self, splits: RankedSplits) -> None:
         """Begin a search of ranked rows, whose branch nodes may be counted."""
@@ -235,7 +234,7 @@ class ThresholdSearch:
         if self.costs.parts is not None:
             return self._ended(*self._exactly(heap, bound))
         if self.ranked.scale == 1:
-            return self._counted(heap, bound) if self._can_count() else self._ended(heap, bound)
+            return self._counted(heap, bound) if self._can_count(self.ranked) else self._ended(heap, bound)
         leaves, written, columns = ended is None, None, False
         stopped = isinstance(ended, TimeLimitReached) and not deadline.is_over()
         if leaves:
@@ -270,11 +269,17 @@ class ThresholdSearch:
                 deadline.end_soon(deadline.IN_HAND)
         return again.smallest(again._best(depth)[0], bound, ended)
 
-    def _can_count(self) -> bool:
-        """Return whether trees of equal cost can be distinguished by their branch nodes, which are counted by `scale`
-        units for each unit of cost (odtc.algorithms.thresholds.ranks.RankedRows.counting)."""
+    def _is_deep(self, ranked: RankedRows) -> bool:
+        """Return whether the time is for better trees in the first place, because a proof seldom ends in it; over few
+        binary splits trees of more depth are soon proved."""
+        timed = deadline.seconds_left() is not None
+        return timed and self.problem.topology.depth >= DEEP and not ranked.by_splits
+
+    def _can_count(self, ranked: RankedRows) -> bool:
+        """Return whether trees of equal cost can be distinguished by their branch nodes, if `scale` units are counted
+        for each unit of cost of these rows (RankedRows.counting)."""
         scale = self._more_than_nodes
-        most = int(self.uncounted.most.sum()) + scale * (self.uncounted.price + 1)
+        most = int(ranked.most.sum()) + scale * (ranked.price + 1)
         return self.costs.parts is None and self.costs.exact and 4 * scale * most < EXACT
 
     @property
@@ -349,8 +354,7 @@ class ThresholdSearch:
         if nodes.solves(depth) and not nodes.is_long(self.search.root, depth):  # by a kernel, as quickly as a bound
             self._prove(depth)
             return
-        # Over few binary splits trees of more depth are soon proved.
-        deep, skipped = timed and depth >= DEEP and not self.ranked.by_splits, 0
+        deep, skipped = self._is_deep(self.ranked), 0
         if deep:
             moves = DeepMoves(self, depth)
             self._try(FIRST, moves.run)
@@ -522,7 +526,7 @@ class DeepMoves:
         from odtc.algorithms.thresholds.node_moves import TreeMoves
 
         self.parent, self.search, self.depth = parent, parent.search, depth
-        self.moves, self.scale = TreeMoves(parent.uncounted, min(depth, DEEPEST)), parent.ranked.scale
+        self.moves = TreeMoves(parent.ranked, min(depth, DEEPEST))
         self.cost, self.count, self.planted = NONE, 0, 1
         self.steps = self.moves.steps()
 
@@ -539,13 +543,13 @@ class DeepMoves:
     @property
     def is_best(self) -> bool:
         """Return whether no other way has found a better tree."""
-        return self.moves.best.cost <= self.search.known(self.depth).upper // self.scale
+        return self.moves.best.cost <= self.search.known(self.depth).upper
 
     def plant(self) -> None:
         """Give the tree to the search, which finds the best trees of two levels above its leaves, and take it back."""
         self.planted = self.count
         self.search.plant(self.depth, self.moves.nested())
-        if self.search.known(self.depth).upper // self.scale < self.moves.best.cost:
+        if self.search.known(self.depth).upper < self.moves.best.cost:
             self.moves.take(self.search.tree(self.depth))
 
     def note(self) -> None:
