@@ -57,28 +57,14 @@ def told_of_propensity(
     tuple of (column, sentence)
     """
     if known is None:
-        return told_of_features(rows, actions, taken, words)
-    return told_of_received(name, known, actions, taken, words) if known.ndim == 1 else ()
+        return _of_features(rows, actions, taken, words)
+    return _of_received(name, known, actions, taken, words) if known.ndim == 1 else ()
 
 
-def told_of_features(
+def _of_features(
     rows: Dataset, actions: tuple[str, ...], taken: np.ndarray, words: tuple[str, str] | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """Return remarks on features that look like probabilities, if no column is named as such.
-
-    Parameters
-    ----------
-    rows : Dataset
-    actions : tuple of str
-    taken : int (rows,)
-        The action that each row received, from 0.
-    words : tuple of str, or None
-        OF_ESTIMATOR; None for options.
-
-    Returns
-    -------
-    tuple of (column, sentence)
-    """
+    """Return remarks on features that look like probabilities, if no column is named as such."""
     found = []
     for at, feature in enumerate(rows.features):
         deadline.check()
@@ -92,27 +78,11 @@ def told_of_features(
     return tuple(found)
 
 
-def told_of_received(
+def _of_received(
     name: str, chance: np.ndarray, actions: tuple[str, ...], taken: np.ndarray, words: tuple[str, str] | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """Return a remark on one column of probabilities that belong to one action in all rows, not to the action that
-    each row received.
-
-    Parameters
-    ----------
-    name : str
-        The column.
-    chance : float64 (rows,)
-    actions : tuple of str
-    taken : int (rows,)
-        The action that each row received, from 0.
-    words : tuple of str, or None
-        OF_ESTIMATOR; None for options.
-
-    Returns
-    -------
-    tuple of (column, sentence)
-    """
+    """Return a remark on one column of probabilities, float64 (rows,), that belong to one action in all rows, and not
+    to the action that each row received."""
     action = _action_of(name, chance, taken, len(actions))
     if action is None or action < 0:
         return ()
