@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from odtc.base.text import show_number
 from odtc.data.cells.column_types import MISSING_CELLS
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Feature
+from odtc.data.reading_spec import POLICIES
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.trees.tree import Branch, Leaf, Line, Tree
 
@@ -99,7 +100,7 @@ def trees(draw, max_depth: int = 4, names=names, weighted: bool = True, oblique:
         return Branch(split, node(depth - 1), node(depth - 1))
 
     root = node(draw(st.integers(0, max_depth)))
-    return Tree(root, columns, classes, draw(names), draw(st.sampled_from(("drop", "error", "separate"))))
+    return Tree(root, columns, classes, draw(names), draw(st.sampled_from(POLICIES)))
 
 
 @st.composite

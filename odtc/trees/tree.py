@@ -14,7 +14,7 @@ from odtc.data import label_types
 from odtc.data.codebook import codebook_of, shown_features, shown_values
 from odtc.data.dataset import Codebook, Feature, codebook_shape, feature_shape
 from odtc.data.label_types import LABEL_TYPES, Label, label_of, label_type_of
-from odtc.data.reading_spec import CLASSIFICATION
+from odtc.data.reading_spec import CLASSIFICATION, POLICIES
 from odtc.data.splits import Split, split_from_json, split_shape
 from odtc.data.table.coded_columns import RowsOf
 from odtc.data.task import TASKS
@@ -514,7 +514,7 @@ def _shape(facts, place: str) -> dict:
         "task?": TEXT,
         "goal?": ("", "max"),
         "label_type?": LABEL_TYPES,
-        "missing": ("drop", "error", "separate"),
+        "missing": POLICIES,
         "root": node,
     }
 

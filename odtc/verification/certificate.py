@@ -27,9 +27,10 @@ from odtc.base.json_schema import (
     validate,
 )
 from odtc.base.wording import command
-from odtc.data.dataset import Dataset
+from odtc.data.dataset import GIVEN_SHAPE, Dataset
+from odtc.data.reading_spec import POLICIES
 from odtc.errors import CertificateError, OdtcError, TimeLimitReached
-from odtc.verification.claim import GIVEN, OF_TREE, POLICIES, Proof, node_shape
+from odtc.verification.claim import OF_TREE, Proof, node_shape
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 
 SCHEMA = "odtc.proof/1"
@@ -54,7 +55,7 @@ SOURCE = {
         "path?": TEXT,
         "weights?": (TEXT, None),
         "auxiliary?": [TEXT],
-        **GIVEN,
+        **GIVEN_SHAPE,
         "sha256?": (TEXT, None),
     }
 }

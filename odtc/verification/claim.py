@@ -14,8 +14,8 @@ import numpy as np
 from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
-from odtc.data.dataset import LAYOUT_SHAPE, Dataset, feature_shape
-from odtc.data.reading_spec import LAYOUT, SIGNS
+from odtc.data.dataset import GIVEN_SHAPE, LAYOUT_SHAPE, Dataset, feature_shape
+from odtc.data.reading_spec import LAYOUT, POLICIES
 from odtc.errors import CertificateError
 from odtc.verification.threshold_columns import left_of
 
@@ -59,19 +59,9 @@ class Proof:
         return math.isinf(self.objective)
 
 
-# The shape of the options of reading that a certificate states if they were given (odtc.base.json_schema).
-GIVEN = {
-    "categorical?": [TEXT],
-    "numeric?": [TEXT],
-    "ignore?": [TEXT],
-    "ordered?": [TEXT],
-    "missing_mark?": [TEXT],
-    "decimal?": SIGNS,
-}
-POLICIES = ("drop", "error", "separate")  # for missing cells
-# The shape of the terms.
+# The shape of the terms (odtc.base.json_schema).
 SHAPE = {
-    **GIVEN,
+    **GIVEN_SHAPE,
     "target": TEXT,
     "classes": [TEXT],
     "columns": [TEXT],

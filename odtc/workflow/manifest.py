@@ -44,11 +44,11 @@ from odtc.base.whole_numbers import (
 from odtc.data.cells.data_files import stated_path
 from odtc.data.codebook import codebook_of
 from odtc.data.cost_matrix import cost_matrix
-from odtc.data.dataset import LAYOUT_SHAPE, Codebook, Feature, codebook_shape, feature_shape
+from odtc.data.dataset import GIVEN_SHAPE, LAYOUT_SHAPE, Codebook, Feature, codebook_shape, feature_shape
 from odtc.data.encoding import ENCODINGS, Encoded
 from odtc.data.label_types import LABEL_TYPES
 from odtc.data.label_types import TEXT as AS_TEXT
-from odtc.data.reading_spec import CLASSIFICATION, SIGNS
+from odtc.data.reading_spec import CLASSIFICATION, POLICIES
 from odtc.data.splits import split_from_json, split_shape
 from odtc.data.task import TASKS, priced
 from odtc.errors import ManifestError, OdtcError, SolutionError
@@ -93,17 +93,12 @@ SHAPE = {
     "data": {
         "name": TEXT,
         "target": TEXT,
-        "missing": ("drop", "error", "separate"),
+        "missing": POLICIES,
         "n_rows": WHOLE,
         "n_rows_dropped": WHOLE,
         "path?": (TEXT, None),
         "sha256?": (TEXT, None),
-        "categorical?": [TEXT],
-        "numeric?": [TEXT],
-        "ignore?": [TEXT],
-        "ordered?": [TEXT],
-        "missing_mark?": [TEXT],
-        "decimal?": SIGNS,
+        **GIVEN_SHAPE,
         **LAYOUT_SHAPE,
         "weights?": (TEXT, None),
         "hold_out?": NUMBER,
