@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from odtc.data.ranked_answers import RankedAnswers, require_cells, rows_of
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, SplitList, Splits
 from odtc.errors import DataError, OdtcError, TimeLimitReached
+
+if TYPE_CHECKING:
+    from odtc.algorithms.moments.lines import ExactLines
 
 
 class Encoding(Protocol):
@@ -111,6 +114,7 @@ class Encoded:
     task: str = CLASSIFICATION
     sums: np.ndarray | None = None  # float64 (rows, sums): the amounts that the task adds up (odtc.data.task)
     label_type: str = label_types.TEXT  # of the classes (odtc.data.label_types)
+    lines: "ExactLines | None" = None  # the costs of linear leaves without a dataset (a manifest)
     goal: str = ""  # of a policy without a dataset (a manifest): "max" if costs are minus the values of actions
     # Objects computed from these rows (`derived`); never carried to other rows.
     _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)

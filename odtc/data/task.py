@@ -35,6 +35,7 @@ from odtc.errors import ChoiceError, DataError, TreeError
 
 if TYPE_CHECKING:
     from odtc.algorithms.moments.exact_costs import ExactLeaves
+    from odtc.algorithms.moments.lines import ExactLines
 
 
 LEAST = 1e-6  # least cost of one leaf for all rows that is distinguished from 0
@@ -237,15 +238,21 @@ def exact_costs(encoded: Encoded) -> "ExactLeaves | None":
     """Return the costs of leaves in whole numbers, if the task and its data have them."""
     task, dataset = TASKS.get(encoded.task), encoded.dataset
     if dataset is None or dataset.n_rows != len(encoded.row_of):
-        return None
+        return encoded.lines
     found: ExactLeaves | None = encoded.derived("exact costs", lambda: task.exact(dataset, encoded.row_of))
     return found
+
+
+def lines_of(encoded: Encoded) -> "ExactLines | None":
+    """Return the exact costs of linear leaves; None for a task without them."""
+    return exact_costs(encoded) if TASKS.get(encoded.task).LINES else None  # type: ignore[return-value]
 
 
 def line_of(encoded: Encoded, rows: np.ndarray) -> tuple[int, float, float] | None:
     """Return the line of a leaf of these encoded rows: the position of its feature, its slope and its intercept; None
     if the leaf predicts a number."""
-    return exact_costs(encoded).line(rows) if TASKS.get(encoded.task).LINES and len(rows) else None
+    lines = lines_of(encoded)
+    return None if lines is None or not len(rows) else lines.line(rows)
 
 
 def part_costs(encoded: Encoded, part: np.ndarray, n_parts: int) -> list[Any]:

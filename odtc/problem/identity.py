@@ -18,6 +18,7 @@ from odtc.base import deadline
 from odtc.data.dataset import Feature
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split
+from odtc.data.task import lines_of
 from odtc.model.milp import Model
 from odtc.model.vectors import replaced
 from odtc.problem.parameters import parameter_key
@@ -97,6 +98,10 @@ def _arrays(problem: Problem) -> Iterator[tuple[Any, str]]:
         yield encoded.sums, "<f8"
     if problem.module.WEIGHS or problem.module.holds_cells(problem):
         yield encoded.values, "<f8"
+    if (lines := lines_of(encoded)) is not None:
+        yield lines.row_of, "<i4"
+        yield lines.cells, "<f8"
+        yield np.array([float(lines.ridge), *lines.names]), "<f8"
 
 
 def _timed(items: Iterable[Any]) -> Iterator[Any]:

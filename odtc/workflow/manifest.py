@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import odtc
+from odtc.algorithms.moments.lines import ExactLines
 from odtc.base import compression
 from odtc.base.atomic_write import write_text
 from odtc.base.compression import RATIO, TooLargeError
@@ -50,7 +51,7 @@ from odtc.data.label_types import LABEL_TYPES
 from odtc.data.label_types import TEXT as AS_TEXT
 from odtc.data.reading_spec import CLASSIFICATION, POLICIES
 from odtc.data.splits import split_from_json, split_shape
-from odtc.data.task import TASKS, priced
+from odtc.data.task import TASKS, lines_of, priced
 from odtc.errors import ManifestError, OdtcError, SolutionError
 from odtc.fileformats.solution_files import RawPoint
 from odtc.model.blocks import Block, blocks_from_json
@@ -113,6 +114,7 @@ SHAPE = {
     "rows": {
         **{"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT, "sums?": TEXT},
         "exact?": EXACT,
+        "lines?": {"row_of": TEXT, "columns": [WHOLE], "cells": TEXT},
     },
     "cost?": [[NUMBER]],
     "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT, "exact?": EXACT}],
@@ -322,7 +324,30 @@ def _describe_rows(problem: Problem) -> dict:
         **_exact_weights(exact_weights(encoded), rounded_weights(encoded.weight)),
         **({"sums": _pack(encoded.sums.astype("<f8"))} if encoded.sums.size else {}),
         **({"values": _pack(encoded.values.astype("<f8"))} if keeps_cells else {}),
+        **({} if (lines := lines_of(encoded)) is None else {"lines": _describe_lines(lines)}),
     }
+
+
+def _describe_lines(lines: ExactLines) -> dict:
+    """Return the rows of the data that the costs of linear leaves need: numbers, weights and columns."""
+    return {
+        "row_of": _pack(lines.row_of.astype("<i4")),
+        "columns": list(map(int, lines.names)),
+        "cells": _pack(lines.cells.astype("<f8")),
+    }
+
+
+def _read_lines(facts: dict, n: int, features: int, data: dict) -> ExactLines:
+    """Return the costs of linear leaves that `_describe_lines` wrote of n encoded rows. Raises ValueError for others
+    than those of these rows and features."""
+    columns, most = facts["columns"], PACKED_MOST * len(facts["row_of"]) // 4
+    row_of = _unpack(facts["row_of"], "<i4", most=most).astype(np.int64)
+    numbers, weight, *X = _unpack(facts["cells"], "<f8", (len(columns) + 2) * len(row_of)).reshape(-1, len(row_of))
+    fits = set(row_of.tolist()) == set(range(n)) and all(0 <= at < features for at in columns) and (weight > 0).all()
+    if not fits or not all(np.isfinite(part).all() for part in (numbers, weight, *X)):
+        raise ValueError("the rows of its linear leaves are not those of its rows")
+    X = np.stack(X, axis=1) if X else np.zeros((len(row_of), 0))
+    return ExactLines(numbers, X, Fraction(repr(float(data.get("ridge", 0.0)))), weight, row_of, columns)
 
 
 def _describe_groups(encoded: Encoded) -> list[dict]:
@@ -557,6 +582,9 @@ def _problem(facts: dict) -> Problem:
         label_type=facts.get("label_type", AS_TEXT),
         goal=TASKS.get(facts["data"].get("task", CLASSIFICATION)).terms(facts["data"]).get("goal", ""),
         sums=_unpack_rows(rows["sums"], n, MOST_SUMS + MOST_SUMS * len(classes)) if "sums" in rows else None,
+        lines=_read_lines(rows["lines"], n, len(features), facts["data"].get("ridge", 0.0))
+        if "lines" in rows
+        else None,
         groups=tuple(_groups(of, n) for of in facts.get("groups", ())),
     )
     if not n == len(encoded.y) == len(encoded.weight) == len(encoded.copies):

@@ -8,12 +8,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import odtc
 from odtc.base.whole_numbers import exact_weights
+from odtc.data.task import exact_costs
 from odtc.errors import ManifestError
 from odtc.fileformats.solution_files import write_point
+from odtc.problem.identity import identity_of
 from odtc.testing import cases
 from odtc.testing.problems import COMPILED
 from odtc.workflow import files_of_models
@@ -109,6 +112,40 @@ def test_exact_weights_that_are_not_the_weights_are_refused(forged, tmp_path):
     write_manifest(model.problem, model, path)
     facts = json.loads(path.read_text())
     facts["rows"]["exact"] |= forged
+    path.write_text(json.dumps(facts))
+    with pytest.raises(ManifestError):
+        read_manifest(path)
+
+
+def _of_lines(tmp_path, ridge=0.0, cell="0.5"):
+    rows = "".join(f"{a / 4},{a % 3},{a * a % 7}\n" for a in range(12))
+    (tmp_path / "r.csv").write_text(f"a,b,y\n{rows}{cell},1,2.5\n")
+    how = {"task": "regression", "leaf": "linear", "ridge": ridge, "encoding": "auto:bins=2", "depth": 1}
+    return pipeline.build(tmp_path / "r.csv", "dpflow", **how)
+
+
+def test_a_manifest_has_the_exact_costs_of_linear_leaves(tmp_path):
+    model = _of_lines(tmp_path, 0.5)
+    manifest = read_manifest(write_manifest(model.problem, model, tmp_path / "r.odt.json"))
+    ours, theirs = (exact_costs(problem.encoded) for problem in (model.problem, manifest.problem))
+    rows = np.arange(model.problem.encoded.n_rows)
+    for some in (rows, rows[::2], rows[:3]):
+        assert ours.leaf(some) * ours.unit == theirs.leaf(some) * theirs.unit
+        assert ours.line(some) == theirs.line(some)
+
+
+def test_models_of_other_lines_have_another_identity(tmp_path):
+    """Equal splits and sums, but another penalty of slopes, or another cell between the same thresholds."""
+    models = [_of_lines(tmp_path), _of_lines(tmp_path, 0.5), _of_lines(tmp_path, cell="0.51")]
+    assert len({identity_of(model.problem) for model in models}) == 3
+
+
+@pytest.mark.parametrize("forged", [{"columns": [0]}, {"columns": [0, 7]}, {"row_of": ""}, {"cells": ""}])
+def test_other_rows_of_linear_leaves_are_refused(forged, tmp_path):
+    model, path = _of_lines(tmp_path), tmp_path / "r.odt.json"
+    write_manifest(model.problem, model, path)
+    facts = json.loads(path.read_text())
+    facts["rows"]["lines"] |= forged
     path.write_text(json.dumps(facts))
     with pytest.raises(ManifestError):
         read_manifest(path)

@@ -154,11 +154,16 @@ class ExactLines(ExactLeaves):
     ridge : Fraction
     row_of : int64 (data rows,), the row of the search that each row of the data belongs to
     names : the name of each column in a `line`; by default its position
+
+    Attributes
+    ----------
+    cells : float64 (columns + 2, data rows), the numbers, the weights and the columns
     """
 
     def __init__(self, numbers, X, ridge: Fraction, weight: np.ndarray, row_of: np.ndarray, names=None):
-        self.ridge, self._row_of, self._n = ridge, row_of, int(row_of.max()) + 1
-        self._names = range(X.shape[1]) if names is None else names
+        self.ridge, self.row_of, self._n = ridge, row_of, int(row_of.max()) + 1
+        self.names = range(X.shape[1]) if names is None else names
+        self.cells = np.vstack([numbers, weight, X.T])
         self._weight, self._y = _Whole(weight, False), _Whole(numbers)
         self._x = [_Whole(column) for column in X.T]
         self.unit = self._weight.unit * self._y.unit**2
@@ -175,7 +180,7 @@ class ExactLines(ExactLeaves):
         found = []
         for term in terms:
             total = np.zeros(self._n, object)
-            np.add.at(total, self._row_of, term)
+            np.add.at(total, self.row_of, term)
             found.append(array_of(total.tolist()))
         return found
 
@@ -203,7 +208,7 @@ class ExactLines(ExactLeaves):
         x, y = self._x[column], self._y
         slope *= y.unit / x.unit
         middle = x.of(Fraction(sums[3 + 3 * column], sums[0]))
-        return self._names[column], float(slope), float(y.of(Fraction(sums[1], sums[0])) - slope * middle)
+        return self.names[column], float(slope), float(y.of(Fraction(sums[1], sums[0])) - slope * middle)
 
     def least(self, rows: np.ndarray) -> Fraction:
         """Return 0: the rows of a leaf may be on a line."""
@@ -220,7 +225,7 @@ class ExactLines(ExactLeaves):
         if pairs:
             rests = [_rests(*one) for one in zip(self.sums, first, shifts)]
             table = np.concatenate([table, np.stack(rests, axis=1)], axis=1)
-        off = (4 * len(self._row_of) + 20 if pairs else 1) * ROUND_PAIR
+        off = (4 * len(self.row_of) + 20 if pairs else 1) * ROUND_PAIR
         w, s, q, *rest = (sum(map(abs, one.tolist())) for one in self.sums)
         least = self._weight.least**2
         products = [w * square for square in rest[1::3]]

@@ -16,7 +16,6 @@ from odtc.algorithms.moments.laws import LAWS
 from odtc.base import deadline
 from odtc.base.value_class import value_class
 from odtc.data.task import TASKS, exact_costs
-from odtc.errors import ModelError
 from odtc.formulations.dpflow import size_estimate
 from odtc.formulations.dpflow.extract_tree import best_way, tree_along
 from odtc.problem.branch_penalty import branch_penalty
@@ -53,13 +52,7 @@ class Program:
         if self.by_moments:
             task = TASKS.get(encoded.task)
             if task.LINES:
-                if (exact := exact_costs(encoded)) is None:  # the problem of a manifest, which contains sums of rows
-                    raise ModelError(
-                        "expected the rows of the data, which the lines of leaves need, got the sums of a manifest; "
-                        "`odtc fit --model dpflow --solver NAME` solves and decodes such a model in one run, and `odtc "
-                        "certify DATA` writes a proof that can be checked later"
-                    )
-                table = exact.for_search()
+                table = exact_costs(encoded).for_search()
                 return line_rows(table).of(encoded.X, table.sums, encoded.copies, least)
             return moment_rows(LAWS[task.LOSS]).of(encoded.X, task.moments(encoded.sums).T, encoded.copies, least)
         return Rows.of(encoded.X, self.costs.loss, encoded.copies, least)
