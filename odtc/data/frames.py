@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from odtc.base.whole_numbers import MAX_EXACT
+from odtc.data import label_types
 from odtc.data.cells import column_types
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Feature
 from odtc.data.reading_spec import DATES, dates_of_columns
@@ -98,7 +99,7 @@ def table_of_arrays(X, y) -> tuple[pl.DataFrame, str]:
     target = str(next((name for name in own if name is not None and str(name)), "class"))
     while target in table.columns:
         target += "_"
-    labels = np.asarray(y, dtype=object)
+    labels = np.asarray(label_types.in_numpy(y), dtype=object)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1 or len(labels) != len(table):
@@ -109,7 +110,8 @@ def table_of_arrays(X, y) -> tuple[pl.DataFrame, str]:
 def with_weights(frame: pl.DataFrame, weights) -> tuple[pl.DataFrame, str]:
     """Return (the rows with their weights as a further column, the name of this column). Raises DataError."""
     try:
-        numbers = np.asarray(weights, dtype=float)
+        given = np.asarray(label_types.in_numpy(weights))
+        numbers = np.zeros(0) if given.dtype.kind in "mM" else given.astype(float)
     except (TypeError, ValueError):
         numbers = np.zeros(0)
     if numbers.shape != (len(frame),):

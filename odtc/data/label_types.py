@@ -5,6 +5,7 @@ labels of the type that they have in the data, so that they can be compared with
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from odtc.base.text import show_number
 from odtc.base.whole_numbers import MAX_EXACT
@@ -56,3 +57,15 @@ def label_of(name: str, label_type: str) -> Label:
     if label_type == INT:
         return int(name.removesuffix(".0"))  # as doubles from 1e15 on are written
     return float(name) if label_type == FLOAT else name
+
+
+def in_numpy(values: Any) -> Any:
+    """Return a series of polars of a type that numpy does not have, whole numbers of 128 bits or decimals, as 64 bits:
+    whole numbers if these hold all of them, otherwise doubles. Anything else is returned unchanged."""
+    kind = str(getattr(values, "dtype", ""))
+    if kind.startswith("Decimal") and hasattr(values, "to_list"):
+        return values.cast(float)
+    if kind not in ("Int128", "UInt128"):
+        return values
+    fits = values.null_count() == 0 and values.abs().max() is not None and values.abs().max() < MAX_EXACT
+    return values.cast(int if fits else float)

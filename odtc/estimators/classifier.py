@@ -18,6 +18,7 @@ from odtc.base.whole_numbers import whole_numbers
 from odtc.data import label_types
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset, Feature
+from odtc.data.label_types import in_numpy
 from odtc.errors import SaysNothingError, SearchOnlyError
 from odtc.estimators import parameters
 from odtc.estimators.cost_complexity import Corner, envelope
@@ -168,7 +169,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
     def _codes_of_labels(self, y, n_rows: int) -> np.ndarray:
         """Return the position of each row's label in `classes_`, which it sets; raises ValueError for labels that do
         not fit."""
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(in_numpy(y), warn=True)
         if len(y) != n_rows:
             raise ValueError(f"expected one label for each row, got {len(y)} labels and {n_rows} rows")
         expect_labels(y)
@@ -285,7 +286,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         ValueError
             If the number of labels is not the number of rows.
         """
-        X, y = self._coded(X), column_or_1d(y)
+        X, y = self._coded(X), column_or_1d(in_numpy(y))
         if len(y) != len(X):
             raise ValueError(f"expected one label for each row, got {len(y)} labels and {len(X)} rows")
         codes = np.searchsorted(self.classes_, y).clip(max=self.n_classes_ - 1)
@@ -356,7 +357,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
     def _training_rows(self, X, y, sample_weight, auxiliary=None) -> Dataset:
         """Return rows in the codes of the fitted estimator as `fit` takes them; raises ValueError for other labels."""
-        y = column_or_1d(y)
+        y = column_or_1d(in_numpy(y))
         codes = np.searchsorted(self.classes_, y).clip(max=self.n_classes_ - 1)
         if len(y) != len(X) or (self.classes_[codes] != y).any():
             raise ValueError("expected the rows and labels that the estimator was fitted on, got other ones")

@@ -8,6 +8,7 @@ from sklearn.utils.validation import column_or_1d
 
 from odtc.base.text import count_of, show_number
 from odtc.data.dataset import Dataset
+from odtc.data.label_types import in_numpy
 from odtc.data.reading_spec import GOALS, SCORES
 from odtc.data.tasks import policy
 from odtc.data.tasks.policy.causal_scores import design, expect_enough, scores_of
@@ -239,7 +240,7 @@ class OptimalPolicyTree(TreeEstimator):
 
     def _estimated(self, rows: Dataset, treatment, outcome, propensity) -> tuple[np.ndarray, np.ndarray]:
         """Return (the cost of each action on each row, the actions)."""
-        treatment, outcome = column_or_1d(treatment), np.asarray(column_or_1d(outcome), float)
+        treatment, outcome = column_or_1d(in_numpy(treatment)), np.asarray(column_or_1d(in_numpy(outcome)), float)
         if not len(treatment) == len(outcome) == rows.n_rows:
             raise ValueError(
                 f"expected a treatment and an outcome for each of {rows.n_rows} rows, got {len(treatment)} and "
@@ -256,7 +257,7 @@ class OptimalPolicyTree(TreeEstimator):
                 + (f" and in {count_of((~finite).sum() - 1, 'row', '')} more" if (~finite).sum() > 1 else "")
                 + "; leave these rows out, or fill them in"
             )
-        known = None if propensity is None else np.asarray(propensity, float)
+        known = None if propensity is None else np.asarray(in_numpy(propensity), float)
         if self.scores != "ips" or known is None:
             expect_enough(taken, rows.weight, _names(actions), "the treatments")
         shapes = (rows.n_rows,), (rows.n_rows, len(actions))

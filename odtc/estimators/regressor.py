@@ -9,6 +9,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from odtc.data.dataset import Dataset
+from odtc.data.label_types import in_numpy
 from odtc.data.tasks import linear, median, regression
 from odtc.estimators import parameters
 from odtc.estimators.leaf_sums import LeafSumsEstimator
@@ -93,7 +94,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
 
     def _targets(self, y, n_rows: int) -> np.ndarray:
         self._expect_lines()
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(in_numpy(y), warn=True)
         if len(y) != n_rows:
             raise ValueError(f"expected one number for each row, got {len(y)} numbers and {n_rows} rows")
         assert_all_finite(y, input_name="y")

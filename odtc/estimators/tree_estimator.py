@@ -15,6 +15,7 @@ from odtc.base.memory import require_memory
 from odtc.base.text import WARNING, some
 from odtc.data.cost_matrix import expect_addable, lost_weights
 from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.label_types import in_numpy
 from odtc.errors import ChoiceError, DataError, DataWarning, NoSolutionError, SolverError
 from odtc.estimators.cost_complexity import penalty_of_branch_node, rounding_of_penalty
 from odtc.estimators.inspection import InspectionMixin
@@ -160,6 +161,9 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
     def _weights(self, X, sample_weight) -> np.ndarray:
         if sample_weight is None:
             return np.ones(len(X))
+        sample_weight = in_numpy(sample_weight)
+        if np.asarray(sample_weight).dtype.kind in "mM":
+            raise ValueError("expected numbers as sample_weight, got dates; give a number for each row")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
         expect_addable(weight, "weights", "sample_weight")
         if text := lost_weights(weight):

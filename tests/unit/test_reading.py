@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import odtc
 from odtc.base.text import show_number
 from odtc.data import reading
 from odtc.data.cells.data_files import READERS, SUFFIXES, frames_of
@@ -24,6 +25,7 @@ from odtc.data.reading import from_frame, read, read_rows
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError
 from odtc.estimators.classifier import OptimalTreeClassifier
+from odtc.estimators.regressor import OptimalTreeRegressor
 
 PLAIN = "a,b,flag,y\n1,x,true,no\n2.5,z,False,yes\n3,x,TRUE,no\n"
 
@@ -817,3 +819,29 @@ def test_whole_numbers_of_128_bits_are_numbers(dtype, tmp_path):
     tree = OptimalTreeClassifier().fit(frame[["a"]], frame["y"])
     assert tree.predict(frame[["a"]]).tolist() == [0, 1, 1, 0]
     assert tree.predict(pl.DataFrame({"a": [3]}).cast(getattr(pl, dtype))).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "dtype", [pl.Decimal(20, 1)] + [getattr(pl, n) for n in ("Int128", "UInt128") if hasattr(pl, n)]
+)
+def test_labels_and_weights_of_types_that_numpy_does_not_have(dtype):
+    """The labels, weights and targets of a database are decimals, and sums of whole numbers have 128 bits."""
+    frame = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0]})
+    labels, weights = pl.Series("y", [0, 1, 1, 0]), pl.Series([1, 2, 1, 3])
+    wide, heavy = labels.cast(dtype), weights.cast(dtype)
+    plain = odtc.fit(X=frame, y=labels, weights=weights, depth=1)
+    again = odtc.fit(X=frame, y=wide, weights=heavy, depth=1)
+    assert again.solution.objective == plain.solution.objective == 1.0
+    tree = OptimalTreeClassifier(max_depth=1).fit(frame, wide, sample_weight=heavy)
+    assert tree.objective_ == 1.0 and tree.classes_.tolist() == [0, 1]
+    assert all(check.passed for check in tree.verify(frame, wide, heavy))
+    assert OptimalTreeRegressor(max_depth=2).fit(frame, wide, heavy).predict(frame).tolist() == [0, 1, 1, 0]
+
+
+def test_dates_are_not_weights():
+    frame, days = pl.DataFrame({"a": [1.0, 2.0]}), [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
+    for weights in (pl.Series(days), np.array(days, "datetime64[D]")):
+        with pytest.raises(DataError, match="expected weights as the name of a column, or as a number for each"):
+            odtc.fit(X=frame, y=[0, 1], weights=weights)
+        with pytest.raises(ValueError, match="expected numbers as sample_weight, got dates"):
+            OptimalTreeClassifier().fit(frame, [0, 1], sample_weight=weights)
