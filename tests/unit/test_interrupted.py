@@ -229,6 +229,13 @@ def test_a_fit_that_ctrl_c_ends_is_no_finished_fit_of_a_study(table, monkeypatch
     assert said.code == 0 and len(times) == 5 and not (table / "best.tune.fits").exists()
 
 
+def test_an_interruption_of_the_first_fit_leaves_no_empty_folder(table, monkeypatch):
+    monkeypatch.setattr("odtc.cli.commands.studies.run_fits", interrupted)
+    monkeypatch.chdir(table)
+    said = command("tune", "t.csv", "--depths", "1,2", "--folds", 2, "-o", "best")
+    assert said.code == 130 and not (table / "best.tune.fits").exists()
+
+
 @pytest.mark.parametrize("words", [("tune", "-o", "best"), ("sweep", "-o", "study")], ids=lambda words: words[0])
 def test_an_interrupted_study_prints_the_settings_that_are_finished(words, table, monkeypatch):
     """Three of four fits are finished, so one of two settings has all of its two folds."""

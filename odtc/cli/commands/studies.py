@@ -165,6 +165,9 @@ def _run(tuning, stem: str, which: tuple[int, int], jobs: int, cluster: str | No
         _print_finished(tuning, kept, as_json)
         if left := len(list(folder.glob("*.json"))):
             interrupts.leaves(f"the finished fits ({left}) are kept in {folder}: the same command goes on")
+        else:
+            with contextlib.suppress(OSError):  # a folder with other files stays
+                folder.rmdir()
         raise
     with interrupts.held(last=True):  # the result is written and reported
         facts = tuning.to_json(tuned, majority)
