@@ -112,3 +112,27 @@ def test_settings_of_another_shape_are_refused_in_one_sentence(runs, alone):
         (alone / "found.run.json").write_text(json.dumps(edited))
         said = refused(odtc("refit", "found", "monks-1.csv", "-o", "new", folder=alone))
         assert "the settings in 'found.run.json' are damaged" in said
+
+
+def test_the_record_of_another_tree_is_reported_by_all_that_read_it(tmp_path):
+    """A record that was copied over is ignored, and whoever misses its figures is told why."""
+    data = MONKS / "monks-1.csv"
+    for stem, depth in (("a", 1), ("b", 2)):
+        fit = ("fit", data, "--depth", depth, "--encoding", "onehot", "-o", stem)
+        assert odtc(*fit, folder=tmp_path).code == 0
+    (tmp_path / "a.run.json").write_bytes((tmp_path / "b.run.json").read_bytes())
+    tree, words = "a.tree.json", "a.run.json is the record of another tree than a.tree.json"
+    for command in (
+        ("report", "a"),
+        ("compare", tree, "b.tree.json"),
+        ("show", tree),
+        ("explain", tree, data),
+        ("export", tree, "--to", "sql"),
+        ("predict", tree, data, "--score"),
+        ("refit", tree, MONKS / "monks-2.csv", "-o", "new"),
+    ):
+        said = odtc(*command, folder=tmp_path)
+        assert said.code == 0 and said.err.count(words) == 1, (command, said.err)
+    said = odtc("certify", "a", folder=tmp_path)
+    assert said.code == 1 and "found the record of another tree" in said.err
+    assert odtc("show", "b.tree.json", folder=tmp_path).err == ""

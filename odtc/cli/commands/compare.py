@@ -59,7 +59,7 @@ def compare(
         _expect_picture(o)
     found = compared(runs, data, _reading(data, spec))
     for entry in found.entries:
-        if entry.run.note and entry.run.opened.selected:
+        if entry.run.note:
             console.say(f"note: {entry.name}: {entry.run.note}")
         failed = [] if entry.run.fit is None else [one for one in entry.run.fit.decoded.checks if not one.passed]
         if failed:

@@ -171,14 +171,13 @@ def _named(context: typer.Context) -> set[str]:
 def _with_settings_of(tree: Path, given, named: set[str], forget: tuple[str, ...]):
     """Return the specification with all settings of the run of an old tree that this one does not set, and sentences
     that report this once the rows are read."""
+    from odtc.workflow.provenance.run_of_tree import RunOfTree
     from odtc.workflow.provenance.settings import inherited, inherited_texts, settings_of
 
     old = settings_of(tree)
     if old is None:
-        return given, [
-            f"note: no record of the run that made {tree} was found next to it, so its constraints, limits and other "
-            "settings are unknown; set them as options"
-        ]
+        found = RunOfTree(tree).of_another or f"no record of the run that made {tree} was found next to it"
+        return given, [f"note: {found}, so its constraints, limits and other settings are unknown; set them as options"]
     spec = inherited(given, named, old, forget)
     return spec, inherited_texts(old, spec)
 

@@ -75,6 +75,8 @@ def report(
     with console.at_work("report", as_json):
         page = render_page(opened, test, templates, tuple(group))
     write_text(path, page)
+    if opened.note:
+        console.say(f"note: {opened.note}")
     words = {} if opened.opened.again is None else {"claimed": claimed_facts(opened.facts, opened.derived)}
     facts = opened.facts | words | {"tree": opened.name, "files": [str(path)]}
     console.print_json(facts) if as_json else print(f"{path}  {path.stat().st_size:,} bytes; open it in a browser")

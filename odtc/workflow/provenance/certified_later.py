@@ -24,7 +24,7 @@ from odtc.workflow import artifacts
 from odtc.workflow.manifest import SUFFIX as MANIFEST
 from odtc.workflow.posing import pose_run
 from odtc.workflow.provenance import certifying
-from odtc.workflow.provenance.run_of_tree import RECORD, TREE
+from odtc.workflow.provenance.run_of_tree import RECORD, TREE, RunOfTree
 from odtc.workflow.provenance.settings import data_of_tree, settings_of
 from odtc.workflow.provenance.without_model import SAME
 from odtc.workflow.run_record import SHAPE, add_to_run
@@ -91,8 +91,9 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
     path = Path(stem + TREE)
     tree, spec = read_tree(path), settings_of(path)
     if spec is None or not Path(stem + RECORD).is_file():  # a certificate next to the tree states its settings, too
+        found = "found the record of another tree" if RunOfTree(path).of_another else "found none"
         raise TreeError(
-            f"expected a record {stem}{RECORD} of the run that wrote {path}, found none; `odtc certify DATA` searches "
+            f"expected a record {stem}{RECORD} of the run that wrote {path}, {found}; `odtc certify DATA` searches "
             "again"
         )
     record = read_object(f"{stem}{RECORD}", "record of a run", TreeError)

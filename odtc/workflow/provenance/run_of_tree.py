@@ -61,9 +61,25 @@ class RunOfTree:
     @cached_property
     def record(self) -> dict[str, Any]:
         """STEM.run.json if it is the record of this tree; {} without one, or if it is the record of another."""
-        facts = self._read(RECORD)
-        of = facts.get("fit", {}).get("tree", {}).get("sha256"), facts.get("specification", {}).get("tree")
-        return facts if facts and self.digest in of else {}
+        if self.of_another and self._say is not None:
+            self._say(f"note: {self.of_another}, so it is ignored; restore the record of this tree, or remove it")
+        return self._found if self.digest in self._digests else {}
+
+    @property
+    def of_another(self) -> str:
+        """Sentence that STEM.run.json is the record of another tree; "" if it is not, or names no tree."""
+        names = bool(self._digests) and self.digest not in self._digests
+        return f"{Path(self.stem + RECORD).name} is the record of another tree than {self.tree.name}" * names
+
+    @cached_property
+    def _found(self) -> dict[str, Any]:
+        return self._read(RECORD)
+
+    @property
+    def _digests(self) -> set[str]:
+        """The SHA-256 of the trees that the record names."""
+        of = self._found.get("fit", {}).get("tree", {}).get("sha256"), self._found.get("specification", {}).get("tree")
+        return set(filter(None, of))
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
