@@ -18,7 +18,7 @@ remaining cuts only columns that can be part of a better tree are scanned.
 import numpy as np
 
 from odtc.algorithms.thresholds.block_groups import MANY, group_blocks, group_size, scan_groups, settle_groups
-from odtc.base.kernels import kernel, kernel_with
+from odtc.base.kernels import Kernel, kernel, kernel_with
 
 POINTS = 48  # evaluated cuts that are held at once: one for each halving of an interval of cuts, and a few more
 NEVER = 1 << 60  # more than any cost
@@ -28,9 +28,10 @@ SEVERAL = 16  # so many tests at least are like that, so that their sums are mov
 FIRST = 10  # columns of the least bounds that are scanned first at a cut, for the left and the right side in turn
 # Parts of `depth_two` that numba writes out there, so that their many arrays are handed over for nothing.
 WRITTEN_OUT = ("kinds_of", "lines_of", "block_sums", "leaf_cost", "least_loss")
-# Whether nodes may have more than two labels (whose columns are grouped if they have many blocks), or rare answers.
-# Without them (`takes_short`) numba compiles the kernel in half the time.
-GENERAL = True
+# What `depth_two` is compiled for (`kernel_for`): numba compiles less in less time.
+LABELS = True  # nodes of more than two labels
+SHORTCUTS = True  # for larger tables: groups of blocks, and sums of rare answers that are moved together
+LARGE = 4096  # entries with more than two labels, from which on the shortcuts save more than their compilation takes
 PURE = 8  # least losses that a better tree may cost, so that the cuts of sides without a loss are sought first
 
 
@@ -308,7 +309,7 @@ def move_cut(sums, whole, of_place, of_label, place, entry, lab, gain, starts, o
         for j in range(size):  # numba compiles words for arrays that do not fit, longer than this function
             sums[j] = whole[j]
         a = n
-    if not GENERAL or of_label == 0:
+    if not LABELS or of_label == 0:
         for i in range(a, b):
             e = entry[i]
             sums[place[e]] += gain[e]
@@ -617,7 +618,7 @@ def block_sums(first, place, lab, own, kind, amount, stride, labels, grouped, ra
     whole = np.zeros(first[columns], own.dtype)
     for j in range(columns):
         at = first[j]
-        if GENERAL and grouped[j]:
+        if SHORTCUTS and LABELS and grouped[j]:
             for i in range(n):
                 whole[at + place[j, i] * labels + kind[i]] += amount[i]
         elif rare[j]:
@@ -690,10 +691,10 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     grouped = np.zeros(m + 1, np.bool_)
     n_grouped = 0
     for j in range(m):
-        grouped[j] = stride > 1 and least <= 1 and blocks[j] > MANY and blocks[j] > 2 * (n // wide)
+        grouped[j] = SHORTCUTS and stride > 1 and least <= 1 and blocks[j] > MANY and blocks[j] > 2 * (n // wide)
         n_grouped += grouped[j]
     rare = np.zeros(m + 1, np.bool_)
-    if GENERAL:
+    if SHORTCUTS:
         rare, rare_save, rare_whole, rare_weight, rare_first, rare_held = rare_answers(
             order, local, column[:m], blocks, place, lab, own, cap, stride, least
         )
@@ -706,18 +707,19 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     by_entry = np.zeros(m + 1, np.bool_)
     for j in range(m):
         by_entry[j] = stride > 1 and not grouped[j] and not rare[j] and (least > 1 or blocks[j] * stride > 2 * n)
-    if GENERAL:
+    if LABELS:
         line, line_lab, line_gain = lines_of(order, local, column[:m], kind, amount, by_entry, grouped, lines)
-        ends, inner = np.zeros((m, groups + 1), np.int32), np.zeros((m, groups), np.bool_)
         saved = np.empty((4, blocks[: m + 1].max()), gain.dtype)
-        room, both = np.zeros((4, labels), np.int64), np.zeros(2 * labels, np.int64)
-        peak = np.empty((2, n if lines else 1), np.int64)
+        both, peak = np.zeros(2 * labels, np.int64), np.empty((2, n if lines else 1), np.int64)
+    if SHORTCUTS and LABELS:
+        ends, inner = np.zeros((m, groups + 1), np.int32), np.zeros((m, groups), np.bool_)
+        room = np.zeros((4, labels), np.int64)
         upto_group, gone = np.empty((groups + 1, labels), np.int64), np.empty((3, groups + 1), np.int64)
         save_right = np.zeros(labels, np.int64)
         block = np.empty((0, n), np.uint32)  # of each entry in each column, if `place` has groups
         open_l, open_r = np.zeros(m, np.bool_), np.zeros(m, np.bool_)  # columns with known bounds, not the costs
     for j in range(m):
-        if GENERAL and grouped[j]:
+        if SHORTCUTS and LABELS and grouped[j]:
             sizes[j] = labels * group_blocks(line[j], place[j], ends[j], inner[j], wide)
         else:
             sizes[j] = 0 if rare[j] else blocks[j] * stride
@@ -746,7 +748,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         best, best_column = leaf, -1
     told[1], told[2], told[3] = best, best_column, best_cut
     for j in range(m):
-        if GENERAL and grouped[j]:
+        if SHORTCUTS and LABELS and grouped[j]:
             among = slice(first[j], first[j + 1])
             stump[j] = settle_groups(
                 whole[among],
@@ -765,9 +767,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 gone,
                 peak[0],
             )
-        elif GENERAL and rare[j]:
+        elif SHORTCUTS and rare[j]:
             stump[j] = cost_rare(rare_whole[j], nothing, rare_save, nothing, weight, price)
-        elif not GENERAL or stride == 1:
+        elif not LABELS or stride == 1:
             stump[j], _ = scan_two(
                 whole[first[j] : first[j + 1]], upto[first[j] : first[j + 1]], weight, weight, price, prefix
             )
@@ -815,7 +817,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             if not left_out[g] and (j < 0 or stump[g] < stump[j]):
                 j = g
         left_out[j] = True
-        if GENERAL and rare[j]:  # what a side is worth less than the whole is no more than the other one can cost
+        if SHORTCUTS and rare[j]:  # what a side is worth less than the whole is no more than the other one can cost
             w = rare_weight[j]
             if max(0, least_stump - w) + max(0, least_stump - (weight - w)) >= best - price:
                 continue
@@ -825,7 +827,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             now[g] = 0
         for i in range(len(sums)):
             sums[i] = 0
-        if GENERAL and n_rare:
+        if SHORTCUTS and n_rare:
             rare_left[:] = 0
             rare_save_left[:] = 0
             rare_now = np.int64(0)
@@ -849,11 +851,13 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         # the least gain or more.
         pure, pure_right, looked = b, 0, single and best - price <= PURE * loss
         if looked:
-            if GENERAL and n_grouped and len(block) == 0:
+            if SHORTCUTS and LABELS and n_grouped and len(block) == 0:
                 block = blocks_of(order, column[:m], local)
-            pure = separable(entry, lab, own, block if GENERAL and n_grouped else place, starts, b, m, np.bool_(False))
+            pure = separable(
+                entry, lab, own, block if SHORTCUTS and LABELS and n_grouped else place, starts, b, m, np.bool_(False)
+            )
             pure_right = separable(
-                entry, lab, own, block if GENERAL and n_grouped else place, starts, b, m, np.bool_(True)
+                entry, lab, own, block if SHORTCUTS and LABELS and n_grouped else place, starts, b, m, np.bool_(True)
             )
             if pure < pure_right and loss >= best - price:
                 continue
@@ -903,7 +907,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             if most_left + most_right < target:
                 at_left, _ = least_at(low[new])
                 at_right, _ = least_at(high[new])
-                if GENERAL and lines:
+                if LABELS and lines:
                     for i in range(starts[now[m]], starts[c]):
                         e = entry[i]
                         side[e] = 1
@@ -916,7 +920,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 kept, kept_right = NEVER, NEVER
                 some_open = False
                 point += 1
-                if GENERAL and n_grouped:
+                if SHORTCUTS and LABELS and n_grouped:
                     open_l[:] = False
                     open_r[:] = False
                 for t in range(FIRST + m):
@@ -932,7 +936,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         continue
                     scans += 1
                     scanned[g] = point
-                    if GENERAL and by_entry[g]:
+                    if LABELS and by_entry[g]:
                         l, r, k, q = scan_entries(
                             line[g],
                             line_lab[g],
@@ -951,7 +955,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                             both,
                             peak,
                         )
-                    elif GENERAL and rare[g]:
+                    elif SHORTCUTS and rare[g]:
                         if rare_now != c:
                             move_rare(
                                 rare_left,
@@ -970,7 +974,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                             rare_now = c
                         l = k = cost_rare(rare_left[g], nothing, rare_save_left, nothing, w, price)
                         r = q = cost_rare(rare_whole[g], rare_left[g], rare_save, rare_save_left, weight - w, price)
-                    elif GENERAL and grouped[g]:
+                    elif SHORTCUTS and LABELS and grouped[g]:
                         among = slice(first[g], first[g + 1])
                         move_cut(sums[among], whole[among], labels, 1, place[g], entry, kind, amount, starts, now[g], c)
                         now[g] = c
@@ -996,7 +1000,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                             c,
                         )
                         now[g] = c
-                        if not GENERAL or stride == 1:
+                        if not LABELS or stride == 1:
                             l, r = scan_two(sums[among], upto[among], w, weight, price, prefix)
                         else:
                             l, r = scan_labels(
@@ -1024,7 +1028,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     most_left = min(most_left, low[new, g])
                     most_right = min(most_right, high[new, g])
                 # Columns that are known by groups are settled, as far as they may have the least costs.
-                while GENERAL and some_open:
+                while SHORTCUTS and LABELS and some_open:
                     some = max(0, most_left + most_right - target) // NEAR
                     g, wanted = least_open(low[new], open_l, kept - some), np.int64(1)
                     if g < 0:
@@ -1076,9 +1080,16 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     return best, best_column, best_cut, scans
 
 
-short_depth_two = depth_two.with_constants(GENERAL=False)
+KERNELS = {  # by (LABELS, SHORTCUTS)
+    (True, True): depth_two,
+    (True, False): depth_two.with_constants(SHORTCUTS=False),
+    (False, True): depth_two.with_constants(LABELS=False),
+    (False, False): depth_two.with_constants(LABELS=False, SHORTCUTS=False),
+}
 
 
-def takes_short(columns, stride):
-    """Return whether `short_depth_two` is for nodes of this many columns, or fewer."""
-    return stride == 1 and columns < SEVERAL
+def kernel_for(order: np.ndarray, stride: int) -> Kernel:
+    """Return `depth_two` for the nodes of a table, compiled for no more than these need."""
+    binary = sum(np.count_nonzero(line & 1) == 2 for line in order)
+    labels = stride > 1
+    return KERNELS[labels, binary >= SEVERAL or (labels and order.shape[1] >= LARGE)]

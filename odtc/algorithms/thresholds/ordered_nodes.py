@@ -6,12 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from odtc.algorithms.thresholds.depth_two import (
-    depth_two,
     gini_test,
+    kernel_for,
     profile,
-    short_depth_two,
     take_side,
-    takes_short,
     totals,
 )
 from odtc.algorithms.thresholds.ranks import RankedRows
@@ -47,7 +45,7 @@ class OrderedNodes:
 
     def __init__(self, ranked: RankedRows):
         self.ranked = ranked
-        self._depth_two = short_depth_two if takes_short(len(ranked.order), ranked.stride) else depth_two
+        self._depth_two = kernel_for(ranked.order, ranked.stride)
         self.local, self.side = np.zeros(max(1, ranked.n), np.int32), np.zeros(max(1, ranked.n), np.uint8)
 
     def root(self) -> Node:

@@ -21,6 +21,7 @@ import numpy as np
 
 from odtc.algorithms.thresholds import apart, side_by_side
 from odtc.algorithms.thresholds.common_rows import Group
+from odtc.algorithms.thresholds.depth_two import SEVERAL
 from odtc.algorithms.thresholds.open_intervals import Interval, OpenIntervals
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
@@ -811,10 +812,12 @@ class RankSearch:
 def compile_now() -> None:
     """Call the kernels of this search on little data."""
     random = np.random.default_rng(0)
-    for ranks in (2, 40):
-        rank, label = random.integers(0, ranks, (200, 8)), np.eye(2)[random.integers(0, 2, 200)]
-        for weight in (np.ones(200), random.integers(2**29, 2**30, 200)):  # sums in 32 and in 64 bits
-            search = RankSearch(rank_rows(rank, label * weight[:, None]))
-            search.dive(4)
-            for height in (2, 3, 4):
-                search.solve(height)
+    numbers, tests = random.integers(0, 40, (200, 8)), random.integers(0, 2, (200, SEVERAL))
+    for rank in (tests, numbers, np.hstack([numbers, tests])):
+        for labels in (2, 3):
+            loss = np.eye(labels)[random.integers(0, labels, 200)]
+            for weight in (np.ones(200), random.integers(2**29, 2**30, 200)):  # sums in 32 and in 64 bits
+                search = RankSearch(rank_rows(rank, loss * weight[:, None]))
+                search.dive(4)
+                for height in (2, 3, 4):
+                    search.solve(height)

@@ -209,6 +209,23 @@ def test_the_kernels_give_the_same_values_as_numpy():
         assert np.array_equal(one, two)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_kernels_that_are_compiled_for_less_give_the_same_values(seed):
+    labels, shortcuts = 2 + seed % 2, seed % 3 == 0
+    random = np.random.default_rng(seed)
+    rank = np.hstack([random.integers(0, 40, (120, 4)), random.integers(0, 2, (120, depth_two.SEVERAL * shortcuts))])
+    ranked = rank_rows(rank, (1.0 - np.eye(labels))[random.integers(0, labels, 120)])
+    chosen = depth_two.kernel_for(ranked.order, ranked.stride)
+    assert chosen is depth_two.KERNELS[labels > 2, shortcuts]
+    given = (ranked.order, ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride, ranked.price, 1)
+    for need in (NONE, 30):
+        found = [
+            kernel(*given, need, np.zeros(ranked.n, np.int32), np.zeros(4, np.int64))
+            for kernel in (chosen, depth_two.depth_two)
+        ]
+        assert found[0][:3] == found[1][:3]
+
+
 @pytest.mark.parametrize("seed", seeds(25, 200))
 def test_the_kernel_of_depth_two_where_little_is_lost(seed):
     random = np.random.default_rng(seed)
@@ -1122,8 +1139,9 @@ def kernel_that_waits(real):
 @pytest.mark.parametrize("end", ["limit", "Ctrl-C"])
 def test_a_large_node_hands_in_its_tree_at_the_end_of_the_time(end, monkeypatch):
     monkeypatch.setattr(BinaryNodes, "solves", lambda self, height: False)
+    large_node(1, monkeypatch)[0].solve(2)  # compiles the kernel before the time begins
     search, best = large_node(1, monkeypatch)
-    monkeypatch.setattr(search.nodes, "_depth_two", kernel_that_waits(depth_two.depth_two))
+    monkeypatch.setattr(search.nodes, "_depth_two", kernel_that_waits(search.nodes._depth_two))
     if end == "Ctrl-C":
         monkeypatch.setattr(deadline, "check", _thread.interrupt_main)
     limit, ended = (60, KeyboardInterrupt) if end == "Ctrl-C" else (0.1, TimeLimitReached)
