@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from odtc.algorithms.dp.k_best import OutOfMemory
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
 from odtc.base.commit import remove
@@ -142,8 +143,6 @@ def near_optimal(
         If there is no such pool.
     """
     expect_pool(problem, most, within)
-    from odtc.algorithms.dp.k_best import OutOfMemory  # loaded here, as few runs want a pool
-
     trees, values, least, stopped, limit = [], [], 0, "", None
     chosen = problem.encoded.dataset.selected if problem.encoded.dataset is not None else None
     try:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from math import comb
 from typing import TYPE_CHECKING
 
+from odtc.algorithms.constrained import engines
 from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.threshold_scales import Scales
@@ -15,7 +16,7 @@ from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import size_estimate
 from odtc.formulations.dpflow.forms import ROWS, answering, form, intervals, kinds
 from odtc.problem.constraints.kind import CONSTRAINTS, Knows
-from odtc.problem.estimates import Estimate, Sizes, rough
+from odtc.problem.estimates import Counts, Estimate, Sizes, rough
 from odtc.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ MOST_POINTS = 12_000_000  # subtrees that the compiler stores, nearly all of whi
 def estimate(sizes: Sizes) -> Estimate:
     """Return an estimate for the variant that supports the constraints, or for intervals if features have many
     thresholds. If a tree is fitted under constraints, dpflow's own search counts unless it is too long."""
-    from odtc.algorithms.constrained import engines  # most runs never need it
     from odtc.formulations.dpflow import constrained
 
     if sizes.fitting and sizes.constraints:
@@ -78,7 +78,6 @@ def counts(problem: Problem) -> "Counts":
     constraint of its state and, for an arc above the last level, in those of the two states below. The parts that
     the search leaves out are not known in advance."""
     from odtc.formulations.dpflow.program import folded_levels
-    from odtc.problem.estimates import Counts
 
     n_candidate_splits, depth = problem.encoded.n_candidate_splits, problem.topology.depth
     if form(problem) is intervals:

@@ -33,6 +33,7 @@ from math import comb
 
 import numpy as np
 
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.subtree_options import code_of
 from odtc.algorithms.dp import lattice
 from odtc.algorithms.dp.lagrangian_flow import (
@@ -48,6 +49,7 @@ from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.base import deadline
 from odtc.base.value_class import value_class
+from odtc.formulations.dpflow.constrained import Posed
 from odtc.problem.constraints.kind import Constraint, OnPlaces, Subject
 from odtc.problem.constraints.search_terms import terms_of
 from odtc.problem.exact_objective import plain_costs, search_costs
@@ -208,9 +210,6 @@ def known_vector(problem: Problem, flow: Flow) -> tuple[Incumbent | None, bool]:
 def known_tree(problem: Problem) -> tuple[HeapTree | None, bool]:
     """Return (a good tree that satisfies the constraints, whether it is proved to be the best), by the first steps of
     the search under constraints, or by its end if it has ended; (None, False) if there is no tree, or no search."""
-    from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
-    from odtc.formulations.dpflow.constrained import Posed
-
     posed = problem.derived(Posed)
     if posed.search is None or posed.problem is None:
         return None, False

@@ -26,7 +26,7 @@ from odtc.algorithms.dp.state_expansion import generate
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.base.wording import param
 from odtc.errors import ChoiceError, TreeError
-from odtc.formulations.dpflow import size_estimate
+from odtc.formulations.dpflow import path_constraints, size_estimate
 from odtc.formulations.dpflow.forms import COUNTING
 from odtc.formulations.dpflow.network import Columns, write_flow, write_splits
 from odtc.model.blocks import Axis, Block
@@ -114,8 +114,6 @@ def flow_of(problem: Problem, remembers: bool, knows_nodes: bool) -> FixedFlow:
     tail = 0 if remembers else _folded_levels(problem, r)
     height = min(1, tail)
     graph, steps = generate(rows, depth - height, branch[0], fold=False, ends=True), []
-    from odtc.formulations.dpflow import path_constraints
-
     if remembers:
         graph = path_constraints.barred(problem, graph)
     for j, level in enumerate(graph.levels):

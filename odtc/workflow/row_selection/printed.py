@@ -23,6 +23,7 @@ from odtc.errors import ChoiceError, NoSolutionError
 from odtc.model.in_packages import scipy_keywords
 from odtc.model.milp import Model
 from odtc.model.solution import Options, Termination
+from odtc.solvers.solve import solve
 from odtc.workflow.row_selection.programs import SEVEN, by_algorithm, heavy_points, program
 from odtc.workflow.row_selection.selection import Cluster, KeptRows
 
@@ -105,8 +106,6 @@ def _optimum(model: Model, solver: str) -> np.ndarray:
         if found.status == 0:
             return found.x
         raise NoSolutionError(f"HiGHS found no optimum of LP (7): {found.message}")
-    from odtc.solvers.solve import solve
-
     ended = solve(model, solver, Options(time_limit=deadline.seconds_left(), threads=1))
     if ended.termination == Termination.OPTIMAL and ended.x is not None:
         return ended.x

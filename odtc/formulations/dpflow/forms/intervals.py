@@ -22,8 +22,11 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.data.threshold_scales import MOST, Scales
 from odtc.errors import ChoiceError, TreeError
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
 from odtc.problem.exact_objective import search_costs
 from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, nested_splits, settle
 
 if TYPE_CHECKING:
@@ -106,9 +109,6 @@ def build(problem: Problem) -> "Model":
     """Return the model of the program that the search has solved."""
     from odtc.formulations.dpflow.network import Columns, write_flow
     from odtc.formulations.dpflow.program import share
-    from odtc.model.blocks import Axis
-    from odtc.model.builder import ModelBuilder
-    from odtc.problem.roles import Role
 
     made = problem.derived(Intervals)
     F, levels = problem.encoded.n_candidate_splits, []

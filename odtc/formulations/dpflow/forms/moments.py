@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.exact_costs import ROUND, ExactCosts, ExactMedians, Undecided, rounding
 from odtc.algorithms.weighted_quantiles import weighted_median
 from odtc.base import deadline
@@ -129,7 +130,6 @@ class _Engine:
 
 def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], None]) -> _Engine:
     """Return the search over all cuts; `report` gets its bound and the cost of its tree, in units."""
-    from odtc.algorithms.moments import laws  # most runs never need it
     from odtc.algorithms.moments.careful_costs import CarefulCosts
     from odtc.algorithms.moments.exact_search import ExactSearch
     from odtc.algorithms.moments.medians import MedianCosts
