@@ -96,52 +96,42 @@ def decode(
     ChoiceError
         If the arguments are not a model of `odtc.build` and its solution.
     """
-    from odtc.workflow.provenance.in_memory import NAMELESS, of_edited, unproved
-
-    model, solution, stamp = _of_one_model(model, solution)
-    if nameless := bool(stamp and not solution.model and model.edited is None):
-        solution = unproved(solution, NAMELESS)
-    if (built := model.as_built) is not model:  # rows and columns of its user, or arrays in the place of its own
-        model, solution = replace(built, edited=model), of_edited(built, model, solution)
+    model, solution, is_nameless = _matched(model, solution)
     model = with_rows_of(model, dataset)
     problem = model.problem
     if not solution.has_solution:
         raise no_solution(Unsolved(problem, model, solution))
     solution = supported(model, by_own_splits(model, solution))
-    of_point, best = tree_of(model, solution.x), None
+    point_heap = heap = tree_of(model, solution.x)
     if is_withdrawn := UNSUPPORTED in solution.message:
-        solution, best = by_own_search(problem, solution, of_point)
+        solution, searched = by_own_search(problem, solution, point_heap)
         if solution.termination == Termination.INFEASIBLE:
             raise no_solution(Unsolved(problem, model, solution))
+        heap = point_heap if searched is None else searched
     if not solution.scope and solution.overall is None:
         solution = replace(solution, scope=problem.module.scope(problem))
-    heap = of_point if best is None else best
     dataset = _read_anew(problem, dataset)
     selected = dataset is not None and dataset.selected is not None  # rows that were left out may need its nodes
     smaller = simplified(problem, heap) if simplify and not selected else heap
-    claims = solution.bound is not None or solution.overall is not None
-    known = [*known, *greedy(problem)] if claims else []
-    if solution.bound is not None and not solution.scope:  # only the solver claims this bound
-        known += quickly_searched(problem, solution.bound)
+    known = [*known, *_known_here(problem, solution)]
     known += [("the tree without needless branch nodes", smaller)] * (smaller is not heap)
-    checks = verify_point(problem, model, solution, of_point, known)
+    checks = verify_point(problem, model, solution, point_heap, known)
     if is_withdrawn:
         checks = _without_costs_of_point(checks)
-    paid = tree_cost(problem, smaller)
-    if solution.bound is not None and paid is not None and paid < solution.bound and not is_close(paid, solution.bound):
-        smaller, paid = heap, tree_cost(problem, heap)  # none of the model's trees, so the bound is not one of it
-    if paid is not None:
-        solution = _proved_here(problem, solution, paid, checks, nameless)
-    if solution.scope == EDITED and solution.scope_objective is None and None not in (solution.bound, paid):
-        solution = replace(solution, bound=settled_bound(problem, solution.bound, paid))  # with the costs of trees
+    if _costs_less_than_bound(problem, smaller, solution):  # so the model does not represent it
+        smaller = heap
+    solution = _with_own_proof(problem, solution, tree_cost(problem, smaller), checks, is_nameless)
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
 
 
-def _of_one_model(model: "Model", solution) -> "tuple[Model, Solution, str]":
-    """Return the model, the solution as a record, and the stamp of the model; raises ChoiceError or SolutionError if
-    they are not a model of `odtc.build` and its solution."""
+def _matched(model: "Model", solution) -> "tuple[Model, Solution, bool]":
+    """Return the model as `odtc.build` made it, the solution as a record, and whether nothing but the caller's word
+    connects the two, so that the solution proves nothing.
+
+    Raises ChoiceError or SolutionError if they are not a model of `odtc.build` and its solution.
+    """
     from odtc.problem.identity import short, stamp_of
-    from odtc.workflow.provenance.in_memory import in_memory
+    from odtc.workflow.provenance.in_memory import NAMELESS, in_memory, of_edited, unproved
 
     if getattr(model, "problem", None) is None or isinstance(solution, str | Path):
         raise ChoiceError(
@@ -156,20 +146,47 @@ def _of_one_model(model: "Model", solution) -> "tuple[Model, Solution, str]":
             f"the solution belongs to the model {short(solution.model)}…, but this model is {short(stamp)}…; solve "
             "this model, or decode with the model that was solved"
         )
-    return model, solution, stamp
+    is_nameless = bool(stamp and not solution.model and model.edited is None)
+    if is_nameless:
+        solution = unproved(solution, NAMELESS)
+    built = model.as_built
+    if built is not model:  # rows and columns of its user, or arrays in the place of its own
+        model, solution = replace(built, edited=model), of_edited(built, model, solution)
+    return model, solution, is_nameless
 
 
-def _proved_here(problem: Problem, solution: Solution, paid: float, checks: list[Check], nameless: bool) -> Solution:
+def _known_here(problem: Problem, solution: Solution) -> list[tuple[str, HeapTree]]:
+    """Return (name, tree) of the trees that the compiler finds in a moment, with whose cost the bound of a solution is
+    compared; none if it claims no bound."""
+    if solution.bound is None and solution.overall is None:
+        return []
+    is_of_solver = solution.bound is not None and not solution.scope
+    return [*greedy(problem), *(quickly_searched(problem, solution.bound) if is_of_solver else [])]
+
+
+def _costs_less_than_bound(problem: Problem, heap: HeapTree, solution: Solution) -> bool:
+    """Return whether a tree costs less than the bound of a solution, by more than costs are rounded."""
+    paid = tree_cost(problem, heap)
+    return None not in (solution.bound, paid) and paid < solution.bound and not is_close(paid, solution.bound)
+
+
+def _with_own_proof(
+    problem: Problem, solution: Solution, paid: float | None, checks: list[Check], is_nameless: bool
+) -> Solution:
     """Return the solution with the compiler's own proof that no tree costs less than `paid`, if it has one; a solution
-    that is `nameless`, or claims nothing, is searched for one."""
+    that is nameless, or claims nothing, is searched for one. The bound of an edited model is a cost of trees."""
+    if paid is None:
+        return solution
     if proves(problem, paid):  # whatever the solver's status is
         by_solver = solution.termination == Termination.OPTIMAL and is_proved(paid, solution.bound)
         own = solution.proved_by if by_solver else COMPILER
         ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, proved_by=own)
         return replace(ended, scope="", overall=None, scope_objective=None)
-    claims_nothing = solution.bound is None and (nameless or solution.termination == Termination.UNKNOWN)
+    claims_nothing = solution.bound is None and (is_nameless or solution.termination == Termination.UNKNOWN)
     if claims_nothing and all(check.passed for check in checks):  # the tree of a point that is no solution needs none
         return _searched(problem, solution, paid)
+    if solution.scope == EDITED and solution.scope_objective is None and solution.bound is not None:
+        return replace(solution, bound=settled_bound(problem, solution.bound, paid))
     return solution
 
 
