@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor
 from pathlib import Path
 
@@ -20,7 +21,6 @@ from odtc.base import deadline
 from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
-from odtc.data.encoding import Encoded
 from odtc.data.task import expect_classes
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.model.solution import Termination
@@ -83,50 +83,64 @@ def fit_assured(
     """
     expect_share(confidence)
     began, reporter = time.monotonic(), reporter or Reporter()
-    if not spec.model.constraints:
-        raise ChoiceError(
-            f"{option('confidence')} needs a {option('constraints')} on a rate, such as 'accuracy >= 0.7'"
-        )
-    dataset = data
-    if not isinstance(dataset, Dataset):
-        spec = with_rows_to_test(spec, test)
-        with reporter.reading():
-            dataset = read_in_time(spec, dataset)
-    _expect_assurable(dataset, test)
-
-    def limited(share: float) -> RunSpec:
-        left = deadline.limit_left(began, spec.solving.time_limit)
-        return spec.with_solving(time_limit=None if left is None else max(deadline.MOMENT, share * left))
-
-    rows: Dataset | Encoded = dataset
-    if spec.model.select is None:  # its searches are over the same splits; a selection in rounds encodes its own rows
-        left = deadline.limit_left(began, spec.solving.time_limit)
-        rows = encode_run(spec.with_solving(time_limit=left), dataset)
+    spec, dataset = _rows_to_assure(spec, data, test, reporter)
+    limited = partial(_limited, spec, began)
+    # All searches are over the same splits; a selection in rounds encodes its own rows.
+    rows = dataset if spec.model.select is not None else encode_run(limited(1.0), dataset)
     first = run(limited(FIRST_PART), rows, sink=_BeforeSearch(test, confidence, reporter))
     if first.proof.termination == Termination.INTERRUPTED:
         raise KeyboardInterrupt
-    posed = first.problem
-    labelled = held_out_rows(posed) if test is None else test_rows(posed, test)
-    for note in file_notes(posed, spec) if dataset is not data else ():  # the runs below read no file
+    problem, requested, labelled = first.problem, first.problem.constraints, _rows_of_test(first.problem, test)
+    for note in file_notes(problem, spec) if dataset is not data else ():  # the runs below read no file
         reporter.say(note)
     if test is not None and (seen := seen_before(dataset, labelled)):
         reporter.say(seen)
-    width = widths(posed, first.tree, labelled.n_rows, confidence)
-    for factor, texts in _stricter(posed.constraints, width):
-        more = limited(0.5 if factor else 1.0).with_model(constraints=texts)
+    width = widths(problem, first.tree, labelled.n_rows, confidence)
+    for factor, texts in _stricter(requested, width):
+        stricter = limited(0.5 if factor else 1.0).with_model(constraints=texts)
         try:
-            found = run(more, rows, test, new_sink(), reporter, (first.tree,))
+            found = run(stricter, rows, test, new_sink(), reporter, (first.tree,))
         except NoSolutionError:
             if not factor:
                 raise
             continue
-        if factor and (words := _asked_text(posed.constraints, texts, labelled.n_rows)):
-            reporter.say(words)
-        cramped = [given for given in posed.constraints if width[given] and not _has_room(given, width[given])]
-        if cramped:
-            reporter.say(_unasked_text(cramped, width, labelled))
-        return replace(found, requested=specified(posed)[1], confidence=confidence)
+        for text in (_tightened_text(requested, texts, labelled.n_rows), _no_room_text(requested, width, labelled)):
+            if text:
+                reporter.say(text)
+        return replace(found, requested=specified(problem)[1], confidence=confidence)
     raise AssertionError("the requested constraints were tried")
+
+
+def _rows_to_assure(
+    spec: RunSpec, data: Dataset | str | Path, test: str | Path | None, reporter: Reporter
+) -> tuple[RunSpec, Dataset]:
+    """Return the specification, which sets rows aside if none are named to test on, and the rows of the data; raises
+    ChoiceError if no test can assure the constraints on them."""
+    if not spec.model.constraints:
+        raise ChoiceError(
+            f"{option('confidence')} needs a {option('constraints')} on a rate, such as 'accuracy >= 0.7'"
+        )
+    if isinstance(data, Dataset):
+        _expect_assurable(data, test)
+        return spec, data
+    spec = with_rows_to_test(spec, test)
+    with reporter.reading():
+        dataset = read_in_time(spec, data)
+    _expect_assurable(dataset, test)
+    return spec, dataset
+
+
+def _limited(spec: RunSpec, began: float, share: float) -> RunSpec:
+    """Return the specification of a run that takes at most this share of the time that is left."""
+    left = deadline.limit_left(began, spec.solving.time_limit)
+    return spec.with_solving(time_limit=None if left is None else max(deadline.MOMENT, share * left))
+
+
+def _rows_of_test(problem: Problem, test: str | Path | None) -> Dataset:
+    """Return the labelled rows of the test, which are set aside if no file has them."""
+    labelled = held_out_rows(problem) if test is None else test_rows(problem, test)
+    assert labelled is not None  # by _expect_assurable
+    return labelled
 
 
 def with_rows_to_test(spec: RunSpec, test: object = None) -> RunSpec:
@@ -173,8 +187,7 @@ class _BeforeSearch(Sink):
                 f"{RATE.format(rarest(problem.encoded))!r}, got {', '.join(map(str, problem.constraints))}, which "
                 f"limits the tree itself or its training rows; leave out {option('confidence')}"
             )
-        labelled = held_out_rows(problem) if self.test is None else test_rows(problem, self.test)
-        for words in never_assured(problem, labelled, self.confidence):
+        for words in never_assured(problem, _rows_of_test(problem, self.test), self.confidence):
             self.reporter.say(words)
 
 
@@ -199,21 +212,23 @@ def _has_room(given: Constraint, width: float) -> bool:
     return 0 <= given.bound + (width if given.op == ">=" else -width) <= 1
 
 
-def _unasked_text(given: list[Constraint], width: dict[Constraint, float], labelled: Dataset) -> str:
-    """Return why the search required no more than the constraints of the user."""
-    unsure = ", ".join(f"{one} within {width[one]:.2g}" for one in given)
+def _tightened_text(requested: tuple[Constraint, ...], texts: tuple[str, ...], n_rows: int) -> str:
+    """Return the stricter constraints of the search, in words; "" if they are the requested ones."""
+    stricter = [text for given, text in zip(requested, texts) if str(given) != text]
+    if not stricter:
+        return ""
     return (
-        f"a test on {count_of(labelled.n_rows, 'row', '')} can assure at most {unsure}, so the search cannot be given "
-        "a stricter constraint: use more rows, or require less"
+        f"the search required {' and '.join(stricter)}, so that the test on {count_of(n_rows, 'row', '')} can "
+        "assure your constraints"
     )
 
 
-def _asked_text(asked: tuple[Constraint, ...], texts: tuple[str, ...], n_rows: int) -> str:
-    """Return the stricter constraints of the search, in words; "" if they are the constraints of the user."""
-    harder = [text for given, text in zip(asked, texts) if str(given) != text]
-    if not harder:
+def _no_room_text(requested: tuple[Constraint, ...], width: dict[Constraint, float], labelled: Dataset) -> str:
+    """Return the constraints of which the search could not require more, and why; "" if there are none."""
+    unsure = [f"{one} within {width[one]:.2g}" for one in requested if width[one] and not _has_room(one, width[one])]
+    if not unsure:
         return ""
     return (
-        f"the search required {' and '.join(harder)}, so that the test on {count_of(n_rows, 'row', '')} can "
-        "assure your constraints"
+        f"a test on {count_of(labelled.n_rows, 'row', '')} can assure at most {', '.join(unsure)}, so the search "
+        "cannot be given a stricter constraint: use more rows, or require less"
     )
