@@ -172,38 +172,42 @@ def refit(
         As `odtc.fit` does.
     """
     expect_nearness(within, most)
-    began, limit = time.monotonic(), spec.solving.time_limit
+    began = time.monotonic()
     if spec.confidence is None:
         best = run(spec, data, test, reporter=reporter)
     else:
         best = fit_assured(spec, data, spec.confidence, test, reporter=reporter)
-    problem, paid = best.problem, best.proof.objective
+    problem = best.problem
     within = _share_of_cost(problem) if within is None else within
     projection = project_tree(old, problem)
     own = _with_own_labels(old, projection.heap, problem)
-    left = deadline.limit_left(began, limit)
-    trees, complete = _near(problem, most, within, min(left or SEARCH, SEARCH))
-    others = [projection.heap, *([own] if own is not None else []), *trees]
-    candidates = [(paid, best.decoded.heap), *((_cost(problem, heap), heap) for heap in others)]
-    most_paid = paid + within + ROUNDING * within
-    near = [(cost, heap) for cost, heap in candidates if cost is not None and cost <= most_paid]
-    found = _by_distance(near, old, projection.heap, problem)
-    distance, cost, heap = min(found, key=lambda one: (*one[0].order, one[1], one[2].n_branch_nodes))
+    seconds = min(deadline.limit_left(began, spec.solving.time_limit) or SEARCH, SEARCH)
+    trees, complete = _near(problem, most, within, seconds)
+    near = _near_enough(best, [projection.heap, *([] if own is None else [own]), *trees], within)
+    compared = _by_distance(near, old, projection.heap, problem)
+    distance, cost, heap = min(compared, key=lambda one: (*one[0].order, one[1], one[2].n_branch_nodes))
     heap = _as_written(heap, cost, old, problem)
-    chosen = best if heap is best.decoded.heap else _completed(best, heap, cost, spec.simplify)
     return Refit(
         old=old,
         projection=projection,
         best=best,
-        chosen=chosen,
+        chosen=best if heap is best.decoded.heap else _completed(best, heap, cost, spec.simplify),
         distance=distance,
-        best_distance=found[0][0],
-        n_trees=len(found),
+        best_distance=compared[0][0],
+        n_trees=len(compared),
         complete=complete,
         within=within,
         old_cost=None if own is None else _cost(problem, own),
         projected_cost=_cost(problem, projection.heap),
     )
+
+
+def _near_enough(best: Fit, others: list[HeapTree], within: float) -> list[tuple[float, HeapTree]]:
+    """Return (cost, tree) of the best tree, which is the first, and of the others that cost at most `within` more."""
+    paid = best.proof.objective
+    costs = [(paid, best.decoded.heap), *((_cost(best.problem, heap), heap) for heap in others)]
+    most_paid = paid + within + ROUNDING * within
+    return [(cost, heap) for cost, heap in costs if cost is not None and cost <= most_paid]
 
 
 def _share_of_cost(problem: Problem) -> float:
