@@ -1,18 +1,24 @@
-"""Rows of another file in the codes of a tree: its features, its levels, its classes."""
+"""Reading of further rows, to predict, score or test: in the codes of a tree, its features, levels and classes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from odtc.base.text import did_you_mean, first_few, some
+from odtc.base.text import count_of, did_you_mean, first_few, some
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.cells import column_types
-from odtc.data.cells.missing_marks import without_marks
-from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, layout_of
-from odtc.data.reading_spec import ReadingSpec, missing_texts, no_column
-from odtc.errors import DataError
+from odtc.data.cells.data_files import data_name, fitting_layout, load
+from odtc.data.cells.missing_marks import marks_of_texts, without_marks
+from odtc.data.cost_matrix import expect_weight_left, expect_weights
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of, layout_of
+from odtc.data.reading_columns import mark_text_labels, rows_with_gaps
+from odtc.data.reading_spec import ReadingSpec, missing_texts
+from odtc.data.table.column_coding import code_columns, named_columns
+from odtc.data.task import task_of
+from odtc.errors import ChoiceError, DataError
 
 
 @value_class
@@ -38,6 +44,182 @@ class CodedRows:
     first: int = 1
     unknown: int = 0
     labels: pl.Series | None = None
+
+
+def read_rows(
+    path, features, classes, target, require_labels=False, weights=None, used=None, weights_may_lack=False
+) -> Dataset:
+    """Read rows to predict or score, coded by the features and classes of a tree; none is left out.
+
+    Parameters
+    ----------
+    path : path or DataFrame
+        Its columns are found by name; others are ignored.
+    features : sequence of Feature
+    classes : sequence of str
+    target : str
+    require_labels : bool
+        Whether rows are of no use without labels.
+    weights : str or None
+        The column of weights.
+    used : iterable of int or None
+        The positions of the features that the tree uses; the others need not be there. None for all.
+    weights_may_lack : bool
+        Whether the column of weights may be absent; rows then weigh 1.
+
+    Returns
+    -------
+    Dataset
+        In `X` a missing cell is NaN and an unknown level -1, and columns that are not used are NaN; `y` is -1 if the
+        label is absent, missing or not a known class.
+
+    Raises
+    ------
+    DataError
+        For an absent column, text in a numeric column, a missing weight, and labels of which none is known if they are
+        required.
+    """
+    used = range(len(features)) if used is None else sorted(used)
+    frame, place, name, path = _opened(path, features, used)
+    weights = None if weights_may_lack and weights not in frame.columns else weights
+    roles = {"feature": [features[j].name for j in used], "label": [target] if require_labels else []}
+    expect_columns(frame.columns, place, roles | {"weight": [weights] if weights else []})
+    X, _ = code_cells(frame, place, features, used)
+    y = np.full(frame.height, -1, dtype=np.int32)
+    if target in frame.columns:
+        y, words = code_labels(frame[target], classes, place, missing_texts(layout_of(features)))
+        if require_labels and (y < 0).all():
+            raise no_known_label(target, classes, place, frame.height, next(iter(words.drop_nulls().head(1)), None))
+    weight = np.ones(frame.height)
+    if weights:
+        cells = column_types.column_cells(frame[weights], place)
+        found = column_types.numbers(cells, weights, place, decimal=decimal_of(features))
+        weight = expect_weights(found, weights, place)
+        if np.isnan(weight).any():
+            raise DataError(
+                f"expected a weight in every row of {place}, got none in row {np.isnan(weight).argmax() + 1}, "
+                f"column {weights!r}; fill it in, or leave out the row"
+            )
+    source = {"path": path, "weights": weights}
+    return Dataset(name, X, y, tuple(features), tuple(classes), weight, target, missing="separate", source=source)
+
+
+def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarray:
+    """Return rows coded by the features of a tree.
+
+    Parameters
+    ----------
+    data : path, data frame of pandas or polars, or array (rows, columns)
+        The columns of an array are the features; otherwise they are found by name.
+    features : sequence of Feature
+    used : sequence of int
+        The positions of the features that the tree uses; the others need not be there.
+
+    Returns
+    -------
+    float64 (rows, features)
+
+    Raises
+    ------
+    DataError
+        For an absent column and a cell that is not a number.
+    """
+    if hasattr(data, "columns") and hasattr(data, "shape"):
+        from odtc.data.frames import table_of
+
+        frame, place = table_of(data), "the data frame"
+    elif isinstance(data, (str, Path)):
+        frame, place, *_ = _opened(data, features, sorted(used))
+    else:
+        cells = np.asarray(data)
+        if cells.ndim != 2 or cells.shape[1] != len(features):
+            raise DataError(
+                f"expected rows of the {count_of(len(features), 'column', '')} of the tree, got an array of "
+                f"{cells.shape}"
+            )
+        from odtc.data.frames import series_of
+
+        names = [feature.name for feature in features]
+        whole = pl.DataFrame(dict(zip(names, series_of(cells))))
+        frame, place = whole, "the array"
+    expect_columns(frame.columns, place, {"feature": [features[j].name for j in sorted(used)]})
+    return code_cells(frame, place, features, sorted(used))[0]
+
+
+def read_numbers(path, column: str, features: Sequence[Feature] = ()) -> np.ndarray | None:
+    """Return float64 (rows,): the numbers of a column of a file, NaN in a missing cell; None if it has no such column,
+    or one that contains words. The file is read with the options of these features."""
+    try:
+        like = Feature(column, NUMERIC, decimal=decimal_of(features), layout=layout_of(features))
+        return read_rows(path, (like,), (), "").X[:, 0]
+    except DataError:
+        return None
+
+
+def read_scored_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
+    """Read rows of another file with their target, coded by the features of a data set whose task is not
+    classification.
+
+    Rows without a target or a weight are left out; if `numbered`, the one auxiliary column is the position of each row
+    in the file, from 0. Raises DataError as `read_rows`, and for other actions.
+    """
+    frame, place, name, path = _opened(path, trained.features, range(len(trained.features)))
+    features = trained.features
+    how = ReadingSpec.from_manifest({"target": trained.target, "missing": trained.missing} | trained.source)
+    task = task_of(how)
+    try:
+        targets = task.target_columns(frame.columns, how, place)
+    except ChoiceError as problem:
+        raise DataError(str(problem)) from None
+    needed = [*targets, *([how.weights] if how.weights else [])]
+    expect_columns(frame.columns, place, {"feature": [one.name for one in features], "weight": needed[len(targets) :]})
+    marks = marks_of_texts(how.missing_mark, [*(one.name for one in features), *needed], place)
+    marked = named_columns(frame, needed, marks, how.decimal)
+    coded = code_columns([marked], place, needed, how.decimal, how.missing_texts)
+    columns = {column.name: column for column in coded}
+    mark_text_labels(coded, trained.source if path is None else {"path": path})
+    keep = ~rows_with_gaps(columns, needed)
+    if not keep.any():
+        raise DataError(
+            f"expected a row of {place} with a target, got missing cells in all {count_of(frame.height, 'row', '')}"
+        )
+    X, _ = code_cells(frame, place, features, range(len(features)))
+    weight = np.ones(frame.height)
+    if how.weights:
+        weight = expect_weights(columns[how.weights].numbers().cells(), how.weights, place)
+        expect_weight_left(weight[keep], how.weights, place)
+    rows = Dataset(
+        name=name,
+        X=X[keep],
+        y=np.zeros(int(keep.sum()), np.int32),
+        features=features,
+        classes=(),
+        weight=weight[keep],
+        target=trained.target,
+        missing="separate",
+        n_dropped=int((~keep).sum()),
+        source={"path": path, "weights": how.weights},
+        task=trained.task,
+        auxiliary=(Feature("place", NUMERIC),) if numbered else (),
+        auxiliary_X=np.flatnonzero(keep)[:, None].astype(float) if numbered else None,
+    )
+    found = task.labelled(rows, {n: columns[n].kept(keep) for n in targets}, how, place)
+    if found.classes != trained.classes and not task.NUMBERS:
+        raise DataError(
+            f"expected the actions {', '.join(trained.classes)} in {place}, got {', '.join(found.classes)}; a policy "
+            "is judged on rows of its own actions"
+        )
+    return task.scored_rows(found, trained)
+
+
+def _opened(path, features: Sequence[Feature], used: Iterable[int]) -> tuple[pl.DataFrame, str, str, str | None]:
+    """Return (frame, its name in messages, its name, its path or None) of a file with these features, or of rows in
+    memory to test on."""
+    if isinstance(path, pl.DataFrame):
+        return path, "the rows to test on", "held out", None
+    path = Path(path)
+    layout = fitting_layout(path, layout_of(features), [features[at].name for at in used])
+    return load(path, layout=layout), repr(str(path)), data_name(path), str(path)
 
 
 def expect_columns(found: Sequence[str], place: str, roles: dict[str, Sequence[str]]) -> None:
@@ -167,13 +349,3 @@ def code_frames(frames, place: str, tree, require_labels: bool = False, lenient:
         first += frame.height
     if require_labels and not known:
         raise no_known_label(tree.target, tree.classes, place, first - 1, example)
-
-
-def one_target(columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
-    """Return the column that is named as the target, or the last one that is neither a weight nor set aside, as a
-    tuple. Raises ChoiceError if it is not there."""
-    others = [name for name in columns if name != how.weights and name not in how.auxiliary]
-    target = how.target if how.target is not None else others[-1] if others else how.weights
-    if target not in columns:
-        raise no_column("target", target, columns, place)
-    return (str(target),)

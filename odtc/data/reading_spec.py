@@ -366,3 +366,13 @@ def _is_encoding(name: str) -> bool:
         return found._is_text_encoding and found.name not in NOT_OF_FILES
     except (LookupError, ValueError):  # a zero in the name
         return False
+
+
+def one_target(columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
+    """Return the column that is named as the target, or the last one that is neither a weight nor set aside, as a
+    tuple. Raises ChoiceError if it is not there."""
+    others = [name for name in columns if name != how.weights and name not in how.auxiliary]
+    target = how.target if how.target is not None else others[-1] if others else how.weights
+    if target not in columns:
+        raise no_column("target", target, columns, place)
+    return (str(target),)

@@ -30,7 +30,7 @@ from odtc.base.whole_numbers import nearest_floats
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, sums_over
-from odtc.data.reading_spec import TASK_FIELDS, ReadingSpec
+from odtc.data.reading_spec import TASK_FIELDS, ReadingSpec, one_target
 from odtc.errors import ChoiceError, DataError, TreeError
 
 if TYPE_CHECKING:
@@ -76,8 +76,6 @@ class Task(Protocol):
     def target_columns(self, columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
         """Return the columns of a file that contain its target and are not features: one, unless the task defines
         more. Raises ChoiceError if one is not there, or if options contradict each other."""
-        from odtc.data.reading_rows import one_target  # it loads polars
-
         return one_target(columns, how, place)
 
     def expect(self, cells: Mapping[str, Any], how: ReadingSpec, place: str) -> None:

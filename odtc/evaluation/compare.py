@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.data.dataset import Dataset
-from odtc.data.reading import read_rows, read_scored_rows
+from odtc.data.reading_rows import read_rows, read_scored_rows
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError

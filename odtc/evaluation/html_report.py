@@ -19,7 +19,7 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.cost_matrix import cost_text
 from odtc.data.dataset import Dataset
-from odtc.data.reading import read_rows
+from odtc.data.reading_rows import read_rows
 from odtc.data.splits import Splits
 from odtc.data.task import TASKS, expect_classes
 from odtc.errors import CertificateError, ChoiceError, DataError, TreeError

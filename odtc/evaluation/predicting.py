@@ -13,8 +13,7 @@ from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.cells.data_files import BATCH, fitting_layout, frames_of
 from odtc.data.dataset import NUMERIC, layout_of
-from odtc.data.reading import read_scored_rows
-from odtc.data.reading_rows import CodedRows, code_frames
+from odtc.data.reading_rows import CodedRows, code_frames, read_scored_rows
 from odtc.data.reading_spec import ON_MISSING
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError

@@ -10,7 +10,8 @@ from odtc.data.cells.text_records import skipped_text
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.data.notes import notes_on
-from odtc.data.reading import is_same_table, taken_text
+from odtc.data.reading import is_same_table
+from odtc.data.reading_columns import taken_text
 from odtc.model.solution import Solution, Termination
 from odtc.problem.formulation import searches
 from odtc.problem.problem import Problem

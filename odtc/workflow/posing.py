@@ -13,7 +13,7 @@ from odtc.base.wording import option, param
 from odtc.data.cost_matrix import cost_matrix, expect_telling_prices
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode, sized_scheme
-from odtc.data.reading import read_as, read_rows, read_scored_rows
+from odtc.data.reading import read_as
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import TASKS, expect_classes, priced
 from odtc.errors import ChoiceError, DataError
@@ -211,6 +211,8 @@ def _with_auxiliary(problem: Problem, path) -> Dataset | None:
     encoded, auxiliary = problem.encoded, () if problem.encoded.dataset is None else problem.encoded.dataset.auxiliary
     if not auxiliary:
         return None
+    from odtc.data.reading_rows import read_rows  # most runs have no rows to test on
+
     try:
         both = read_rows(path, (*encoded.features, *auxiliary), encoded.classes, encoded.target, require_labels=True)
     except DataError:  # the file may lack them
@@ -228,6 +230,8 @@ def held_out_rows(problem: Problem) -> Dataset | None:
 def test_rows(problem: Problem, path) -> Dataset:
     """Read labelled rows of another file, or of a data frame, coded as the training data and under its policy for
     missing cells; raises DataError."""
+    from odtc.data.reading_rows import read_rows, read_scored_rows
+
     encoded = problem.encoded
     if encoded.task != CLASSIFICATION and encoded.dataset is not None:
         rows = read_scored_rows(path, encoded.dataset)

@@ -20,7 +20,8 @@ from scipy.optimize import linprog
 import odtc as package
 from odtc.base import deadline
 from odtc.data.dataset import NUMERIC
-from odtc.data.reading import read, read_rows
+from odtc.data.reading import read
+from odtc.data.reading_rows import read_rows
 from odtc.model.solution import Options
 from odtc.solvers.solver import find_solver, version
 from odtc.trees.tree import read_tree

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from odtc.data import reading
+from odtc.data import reading_rows
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.splits import Subset, Threshold
 from odtc.errors import ChoiceError, DataError
@@ -291,14 +291,14 @@ def test_regions_of_numbers_have_shades_and_rows_their_own(tmp_path):
     said = odtc("plot", "regions", "m.tree.json", "t.csv", "--x", "a", "--y", "b", "-o", "r.png", folder=tmp_path)
     assert done.code == said.code == 0 and (tmp_path / "r.png").is_file()
     tree = read_tree(tmp_path / "m.tree.json")
-    held = reading.read_rows(tmp_path / "t.csv", tree.features, tree.classes, tree.target)
-    values = reading.read_numbers(tmp_path / "t.csv", "y")
+    held = reading_rows.read_rows(tmp_path / "t.csv", tree.features, tree.classes, tree.target)
+    values = reading_rows.read_numbers(tmp_path / "t.csv", "y")
     plots.regions(tree, held, "a", "b", axes := Figure().add_subplot(), values)
     mesh, points = axes.collections
     shown = np.asarray(mesh.get_array()).reshape(plots.STEPS, plots.STEPS)
     assert {round(value, 9) for value in np.unique(shown).tolist()} == {0.1875, 10.1875}
     assert np.asarray(points.get_array()).tolist() == [y for _, _, y in rows]
-    assert reading.read_numbers(tmp_path / "t.csv", "z") is None
+    assert reading_rows.read_numbers(tmp_path / "t.csv", "z") is None
 
 
 def test_progress_needs_something_told():

@@ -118,7 +118,7 @@ def test_depth_20_can_be_run(name):
 
 
 def test_the_python_program_reads_csv_as_the_readers_do(tmp_path):
-    from odtc.data import reading
+    from odtc.data import reading_rows
 
     features = (Feature("age, years", "numeric"), Feature("colour", "categorical", ("a \"b\"", "red")),
                 Feature("code", "categorical", ("1", "2")), Feature("ok", "boolean", ("false", "true")))  # fmt: skip
@@ -134,7 +134,7 @@ def test_the_python_program_reads_csv_as_the_readers_do(tmp_path):
     with (tmp_path / "rows.csv").open("rb") as stream:
         run = subprocess.run([sys.executable, tmp_path / "tree.py"], stdin=stream, capture_output=True)
     assert (run.returncode, run.stderr.decode()) == (0, "")
-    read = reading.read_rows(tmp_path / "rows.csv", tree.features, tree.classes, tree.target)
+    read = reading_rows.read_rows(tmp_path / "rows.csv", tree.features, tree.classes, tree.target)
     assert isinstance(read, Dataset)
     assert run.stdout.decode("utf-8").splitlines() == [tree.classes[k] for k in tree.predict(read.X)]
 

@@ -135,13 +135,13 @@ def test_many_numbers_are_held_as_numbers_until_a_word_comes(tmp_path, monkeypat
     monkeypatch.setattr(
         reading, "frames_of", lambda path, most, layout=None: read_again.append(path) or pieces(path, 500)
     )
-    are_numbers, dataset_of = [], reading._dataset_of
+    are_numbers, dataset_of = [], reading.dataset_of
 
     def recorded(columns, *rest):
         are_numbers.extend(column.values is not None for column in columns)
         return dataset_of(columns, *rest)
 
-    monkeypatch.setattr(reading, "_dataset_of", recorded)
+    monkeypatch.setattr(reading, "dataset_of", recorded)
     read(path)
     assert are_numbers == [True, False, False] and len(read_again) == 1
     path.write_text("x,z,y\n" + rows + "many,001,a\n")

@@ -12,7 +12,7 @@ import pytest
 
 import odtc
 from odtc.data.label_types import label_of, label_type_of
-from odtc.data.reading import read_rows
+from odtc.data.reading_rows import read_rows
 from odtc.testing.generated_code import how_to_run, run_export
 from odtc.testing.property import NotTestedError
 from odtc.trees.exporting import export, suffix

@@ -12,7 +12,8 @@ from odtc.data import reading
 from odtc.data.cells.missing_marks import without_marks
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
-from odtc.data.reading import from_frame, read, read_rows
+from odtc.data.reading import from_frame, read
+from odtc.data.reading_rows import read_rows
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.table import column_coding
 from odtc.errors import ChoiceError

@@ -21,7 +21,8 @@ from odtc.data.cells.data_files import READERS, SUFFIXES, frames_of
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
-from odtc.data.reading import from_frame, read, read_rows
+from odtc.data.reading import from_frame, read
+from odtc.data.reading_rows import read_rows
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError
 from odtc.estimators.classifier import OptimalTreeClassifier

@@ -245,7 +245,7 @@ def regions(
     inches: Inches = None,
 ) -> None:
     """Draw the predictions over two numeric columns, with the rows as points."""
-    from odtc.data.reading import read_numbers, read_rows
+    from odtc.data.reading_rows import read_numbers, read_rows
     from odtc.data.task import TASKS
     from odtc.evaluation import plots as pictures
     from odtc.trees.tree import read_tree

@@ -93,7 +93,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Explain a prediction by the path of the row through the tree."""
-    from odtc.data.reading import read_rows
+    from odtc.data.reading_rows import read_rows
     from odtc.data.task import TASKS
     from odtc.trees.explanation import explain_rows
     from odtc.trees.tree import read_tree

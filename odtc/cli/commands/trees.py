@@ -124,7 +124,7 @@ def export(
 
 def _export_remarks(path: Path, tree, to: str, templates) -> list[str]:
     """Return remarks for a user of an export, by the training rows, if the record next to the tree names their file."""
-    from odtc.data.reading import read_rows
+    from odtc.data.reading_rows import read_rows
     from odtc.trees.exporting import EXPORTERS, remarks
     from odtc.workflow.provenance.settings import data_of_tree
 

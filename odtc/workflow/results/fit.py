@@ -11,7 +11,6 @@ from odtc.base.text import count_of, in_notebook
 from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.data.label_types import TEXT
-from odtc.data.reading import rows_of
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
 from odtc.heuristics.heuristic import HEURISTICS
@@ -191,6 +190,8 @@ class Fit:
         DataError
             For an absent column, a cell that is not a number, and a missing number that the tree cannot compare.
         """
+        from odtc.data.reading_rows import rows_of  # most runs predict nothing
+
         answers = self.tree.answers(rows_of(data, self.tree.features, sorted(self.tree.used)))
         numbers = TASKS.get(self.tree.task).NUMBERS
         if numbers:
