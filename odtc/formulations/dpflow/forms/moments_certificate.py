@@ -54,43 +54,18 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     scales_of, measure = _measured(law, dataset)
     price, moments = lam / (1 - lam) * measure.unit, measure.moments
     columns = CertificateColumns(problem.encoded, scales, np.arange(scales.n))
-    values = [np.unique(line)[:-1] for line in scales.rank.T]
-
-    @cache
-    def place_of(column: int, cut: int) -> tuple:
-        return columns.place(column, int(np.searchsorted(values[column], cut)))
-
     ranks = rank_columns(columns.facts, dataset, left_of)
-
-    def listed(rows: np.ndarray, depth: int, place: Place = engine.limits.root, search: MomentSearch = engine):
-        place, depth = fitted(place, depth)
-        if depth < 2 or search.is_shallow(len(rows), depth, place):
-            return 0
-        tried = search.tried.get(engine.key_of(rows, depth, place))
-        if tried is None:
-            return 0
-        # No side has cuts of its own, or a limit.
-        flat = search.is_shallow(len(rows), depth - 1, place) and search.free is None and engine.limits.leaves is None
-        found: list[list] = []
-        for column, cut, solved, share in tried:
-            at, own, turned = place_of(column, cut)
-            if flat:
-                found.append([at, own, *(0 if solved[side] else None for side in ((1, 0) if turned else (0, 1)))])
-                continue
-            parts, places = engine.sides(rows, column, cut), engine.limits.sides(place, column, share)
-            order = (1, 0) if turned else (0, 1)
-            entry = [at, own] if share is None else [at, own, places[order[0]].leaves]
-            entry += [listed(parts[side], depth - 1, places[side], search) if solved[side] else None for side in order]
-            if search.free is not None:
-                entry += [listed(parts[side], depth - 1, places[side], search.free) for side in order]
-            found.append(entry)
-        return found
-
+    depth = int(problem.topology.depth)
+    if engine.at_once:
+        tried: str | list = ALL
+    else:
+        every = np.arange(problem.encoded.n_rows)
+        cuts = _TriedCuts(engine, columns, scales.rank)
+        tried = (whole.nothing and cuts.entries(every, depth, engine.limits.root, engine)) or []
     ends = heap.reach(problem.encoded.X)[problem.encoded.row_of]
     leaves = [moments[:, ends == end].sum(axis=1) for end in np.unique(ends)]
     paid = heap.n_branch_nodes * price
     claim = [paid + sum(map(end, leaves), Fraction(0)) for end in (measure.low, measure.high)]
-    depth, every = int(problem.topology.depth), np.arange(problem.encoded.n_rows)
     return (
         head(problem, law.TASK)
         | scales_of
@@ -100,7 +75,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
             "penalty": str(price),
             "claim": [str(end) for end in claim] if law.ROUNDS else str(claim[0]),
             "tree": _without_curves(heap.to_tree(problem.encoded).to_json()),
-            "tried": ALL if engine.at_once else (whole.nothing and listed(every, depth)) or [],
+            "tried": tried,
             "of": terms_over(dataset, ranks, depth, limit.words + whole.words, whole.features(columns.facts))[0],
         }
         | ({"least": limit.rows} if limit.rows > 1 else {})
@@ -108,6 +83,53 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
         | ({} if whole.splits is None else {"splits": whole.splits})
         | ({"together": [list(group) for group in together]} if together else {})
     )
+
+
+class _TriedCuts:
+    """The cuts that a search tried, as entries of its certificate: [column, cut, left side, right side].
+
+    A side is the list of its own entries, 0 if the checker counts it without any, or None if the search did not need
+    it. With a limit on leaves, the number of leaves of the left side is before the sides; if a second search gives
+    bounds without the limits of this one (`MomentSearch.free`), the two sides of that search follow.
+    """
+
+    def __init__(self, engine: MomentSearch, columns: CertificateColumns, rank: np.ndarray):
+        self.engine, self.columns = engine, columns
+        self.values = [np.unique(line)[:-1] for line in rank.T]
+        self.column_and_cut = cache(self._column_and_cut)
+
+    def _column_and_cut(self, column: int, cut: int) -> tuple[int, int, bool]:
+        """Return (column of the certificate, number of the cut, whether its left side is the right one of the search)
+        of a cut of the search."""
+        return self.columns.place(column, int(np.searchsorted(self.values[column], cut)))
+
+    def entries(self, rows: np.ndarray, depth: int, place: Place, search: MomentSearch) -> list | int:
+        """Return the entries of the cuts that a search tried on some rows, or 0 if the checker counts these itself."""
+        place, depth = fitted(place, depth)
+        if depth < 2 or search.is_shallow(len(rows), depth, place):
+            return 0
+        tried = search.tried.get(self.engine.key_of(rows, depth, place))
+        if tried is None:
+            return 0
+        has_limits = search.free is not None or self.engine.limits.leaves is not None
+        if not has_limits and search.is_shallow(len(rows), depth - 1, place):  # no side has cuts of its own
+            return [self._last_entry(*cut) for cut in tried]
+        return [self._entry(rows, depth, place, search, cut) for cut in tried]
+
+    def _last_entry(self, column: int, cut: int, solved: tuple[bool, bool], _) -> list:
+        at, own, is_turned = self.column_and_cut(column, cut)
+        return [at, own, *(0 if solved[side] else None for side in ((1, 0) if is_turned else (0, 1)))]
+
+    def _entry(self, rows: np.ndarray, depth: int, place: Place, search: MomentSearch, tried: tuple) -> list:
+        column, cut, solved, n_leaves = tried
+        at, own, is_turned = self.column_and_cut(column, cut)
+        parts, places = self.engine.sides(rows, column, cut), self.engine.limits.sides(place, column, n_leaves)
+        sides = [(solved[side], parts[side], depth - 1, places[side]) for side in ((1, 0) if is_turned else (0, 1))]
+        entry = [at, own] if n_leaves is None else [at, own, sides[0][-1].leaves]
+        entry += [self.entries(*side, search) if is_solved else None for is_solved, *side in sides]
+        if search.free is not None:
+            entry += [self.entries(*side, search.free) for _, *side in sides]
+        return entry
 
 
 def _expect_certifiable(problem: Problem, limit: Limit, whole: WholeTrees) -> None:
