@@ -398,30 +398,27 @@ def search(
     floor : float
         Lower bound on the objective of trees that satisfy the constraints.
     """
-    posed = problem.derived(Posed).problem
-    left = deadline.seconds_left()
+    derived, left = problem.derived(Posed), deadline.seconds_left()
+    posed, engine = derived.problem, derived.search
     end = None if left is None else time.monotonic() + left
+    shallower, depths_before = derived.shallower(end is not None), list[str]()  # the latter are their results, as text
 
-    before: list[str] = []  # the results of the depths before, as text
+    def report(bound: int, cost: int | None) -> None:
+        progress(bound * posed.unit, None if cost is None else cost * posed.unit, ", ".join(depths_before[-1:]))
 
-    def told(bound: int, cost: int | None) -> None:
-        progress(bound * posed.unit, None if cost is None else cost * posed.unit, ", ".join(before[-1:]))
-
-    engine, shallower = problem.derived(Posed).search, problem.derived(Posed).shallower(end is not None)
-    engine.watch(lambda: end is not None and time.monotonic() > end, told)
-    inherited = isinstance(engine, ConstrainedSearch) and engine.inherited
+    engine.watch(lambda: end is not None and time.monotonic() > end, report)
+    is_inherited = isinstance(engine, ConstrainedSearch) and engine.inherited
     if start is not None and (heaps := posed.heaps(start)) is not None:
-        engine.begun = (engine.start(*heaps) and inherited) or engine.begun  # a neighbour's tree is a better start
+        engine.begun = (engine.start(*heaps) and is_inherited) or engine.begun  # a neighbour's tree is a better start
     at_least = engine.floor = ceil(floor / posed.unit - 1e-6)
-    interrupted, prices = deadline.is_interrupted(), problem.derived(Posed).at_prices
-    settled = isinstance(engine, CoarseSearch) and isinstance(prices, BoundByRaisedPrices) and prices.settles(floor)
-    settled = settled and at_least >= engine.upper and (engine.problem.depth <= DEEP or not engine.exactly)
+    interrupted = deadline.is_interrupted()
+    settling = _settling_prices(engine, derived.at_prices, floor)
     try:
-        if settled:
-            engine.settled_elsewhere = prices.settled()
+        if settling is not None:
+            engine.settled_elsewhere = settling.settled()
         else:
-            _begin(posed, [*shallower, engine], end, lambda cost: told(at_least, cost), before)
-        found = engine.found if settled else engine.run()
+            _begin(posed, [*shallower, engine], end, lambda cost: report(at_least, cost), depths_before)
+        found = engine.found if settling is not None else engine.run()
     except (KeyboardInterrupt, TimeLimitReached) as end_of_search:
         interrupted = interrupted or isinstance(end_of_search, KeyboardInterrupt)
         for one in shallower:
@@ -429,24 +426,41 @@ def search(
                 engine.start(*padded(less.split, less.label, engine.problem.depth))
         found = engine.found
     heap = None if found.split is None else posed.tree(found.split, found.label)
-    make, why = None, TOO_FINE if posed.off else ""
-    if not posed.off and (heap is not None or found.infeasible) and found.proved and not inherited:
-        from odtc.formulations.dpflow.write_constrained_certificate import certificate_of  # most runs never need it
-
-        make, why = certificate_of(problem, engine, heap, posed.unit)
+    certificate, uncertified = _certificate_of(problem, engine, found, heap, is_inherited)
     return Searched(
         heap,
         _bound(found, posed.unit, posed.off),
         found.infeasible,
         found.open_cases,
         found.n_cases,
-        phases="" if found.proved else _phases_text(problem, engine, found, before),
+        phases="" if found.proved else _phases_text(problem, engine, found, depths_before),
         interrupted=interrupted,
-        certificate=make,
+        certificate=certificate,
         proved=found.proved,
-        uncertified=why,
+        uncertified=uncertified,
         off=posed.off,
     )
+
+
+def _settling_prices(engine, prices, floor: float) -> BoundByRaisedPrices | None:
+    """Return the search at raised prices if it leaves nothing to a search over some splits of each column, because its
+    best tree costs no more than `floor`; None otherwise."""
+    if not (isinstance(engine, CoarseSearch) and isinstance(prices, BoundByRaisedPrices) and prices.settles(floor)):
+        return None
+    is_proved = engine.floor >= engine.upper and (engine.problem.depth <= DEEP or not engine.exactly)
+    return prices if is_proved else None
+
+
+def _certificate_of(problem: Problem, engine, found, heap: HeapTree | None, is_inherited: bool) -> tuple:
+    """Return (function that makes the certificate of a search that has ended, "") or (None, why there is none)."""
+    posed = problem.derived(Posed).problem
+    if posed.off:
+        return None, TOO_FINE
+    if (heap is None and not found.infeasible) or not found.proved or is_inherited:
+        return None, ""
+    from odtc.formulations.dpflow.write_constrained_certificate import certificate_of  # most runs never need it
+
+    return certificate_of(problem, engine, heap, posed.unit)
 
 
 def _phases_text(problem: Problem, engine, found, before: list[str]) -> str:
