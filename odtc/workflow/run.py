@@ -15,25 +15,34 @@ from typing import TYPE_CHECKING
 from odtc.algorithms.thresholds import workers
 from odtc.base import deadline, interrupts, threads
 from odtc.base.threads import in_one_thread
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
-from odtc.data.task import expect_classes
-from odtc.errors import ChoiceError, NoSolutionError, OutputError, TimeLimitReached
+from odtc.errors import ChoiceError, OutputError
 from odtc.model.solution import Solution, Termination
 from odtc.problem.parameters import has_parameter
+from odtc.problem.problem import Problem
 from odtc.trees.tree import Tree
 from odtc.verification.verify import FAILED, UNSUPPORTED
 from odtc.workflow.compiling import Prepared, choose_cuts, is_tree_file, prepare, start_name
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
-from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes, test_is_training_text
+from odtc.workflow.messages import COMPILER, no_start_text, posed_notes, test_is_training_text
 from odtc.workflow.plan import LEARNER, LOOP, SEARCH, Decision, Plan
-from odtc.workflow.posing import held_out_rows, pose_run, read_in_time, test_rows
-from odtc.workflow.results.facts import RoundFacts
+from odtc.workflow.posing import held_out_rows, pose_run, test_rows
 from odtc.workflow.results.fit import Fit, Unsolved
 from odtc.workflow.searching import Start, expect_feasible, raised, searched, without_point
 from odtc.workflow.sinks import Sink
-from odtc.workflow.solving import STOPPED, ChosenSolver, Reporter, choose_solver, listening, relaxations, solve_or_loop
+from odtc.workflow.solving import (
+    STOPPED,
+    ChosenSolver,
+    Hearing,
+    Reporter,
+    choose_solver,
+    listening,
+    relaxations,
+    solve_or_loop,
+)
 from odtc.workflow.specification import RunSpec
 
 if TYPE_CHECKING:
@@ -91,10 +100,15 @@ def run(
     solver = choose_solver(spec.solving) if spec.solving.names_solver else None  # an unknown one, too
     for note in solver.notes if solver is not None else ():
         reporter.say(note)
-    whole = _run_rounds if _has_rounds(spec) else partial(_run_once, met=met)
     solving = spec.solving
     with threads.at_most(solving.threads), workers.team(solving.workers, solving.cluster, reporter.say):
-        done = whole(spec, data, test, solver, sink, reporter)
+        if _has_rounds(spec):
+            from odtc.workflow.row_selection.runs_in_rounds import run_in_rounds  # few runs select rows
+
+            once = partial(_run_once, solver)
+            done = run_in_rounds(spec, _one_model_each(spec), data, once, test, sink, reporter)
+        else:
+            done = _run_once(solver, spec, data, test, sink, reporter, met)
     with interrupts.held(), _handing_in(done):
         sink.write_tree(done, spec)
     return done
@@ -147,65 +161,6 @@ def _handing_in(done: Fit):
         raise
 
 
-def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver | None, sink: Sink, reporter: Reporter) -> Fit:
-    """The best of the rounds of a selection, each of which selects by the tree of the last; of several models each has
-    rounds of its own, in an equal part of the time."""
-    from odtc.workflow.row_selection.rest_bound import bound_by_parts
-    from odtc.workflow.row_selection.selection import parts_of, select_in_rounds
-
-    began, wanted, each = time.monotonic(), spec.model, _one_model_each(spec)
-    dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
-    expect_classes(dataset.task, option("select"))
-    if dataset is not data and (words := dropped_text(dataset)):
-        reporter.say(words)
-    fits, sinks, bests, cut = [], [], [], []  # cut: whether Ctrl-C or SIGTERM ended a search
-
-    def fit_part(once: RunSpec, part: Dataset, seconds: float | None) -> Fit:
-        own = sink.for_round(len(fits) + 1)
-        try:
-            fits.append(_run_once(once.with_solving(time_limit=seconds), part, test, solver, own, reporter))
-        except NoSolutionError:
-            sink.files = own.files
-            raise
-        sinks.append(own)
-        cut.append(fits[-1].was_interrupted)
-        return fits[-1]
-
-    limit, parts = deadline.limit_left(began, spec.solving.time_limit), parts_of(wanted.select)
-    in_rounds = limit / 2 if limit is not None and parts else limit
-    for place, once in enumerate(each):
-        left = deadline.limit_left(began, in_rounds)
-        seconds = None if left is None else max(deadline.MOMENT, left / (len(each) - place))
-        name = f"{once.model.model}: " if len(each) > 1 else ""
-        say = lambda words, name=name: reporter.say(name + words)
-        try:
-            rounds = wanted.select, wanted.depth, partial(fit_part, once), say, seconds, lambda: any(cut)
-            bests.append(select_in_rounds(dataset, *rounds))
-        except (NoSolutionError, TimeLimitReached) as problem:
-            if place + 1 == len(each) and not bests:
-                raise
-            say(str(problem))
-        if any(cut):
-            break
-    best = min(bests, key=lambda done: (len(done.all_rows.breaks), done.all_rows.loss))
-    at = next(at for at, found in enumerate(fits) if found is best)
-    sink.chosen(sinks[at], sinks[:at] + sinks[at + 1 :])
-    bounds = [done.all_rows.bound for done in fits]
-    if parts and not any(cut):
-        proving = {done.problem.formulation for done in fits if done.all_rows.bound is not None}
-        once = next((one for one in each if one.model.model in proving), each[0])
-
-        def prove(part: Dataset, seconds: float | None) -> float | None:
-            done = _run_once(once.with_solving(time_limit=seconds), part, None, solver, Sink(), Reporter())
-            cut.append(done.was_interrupted)
-            return done.all_rows.bound
-
-        left = deadline.limit_left(began, spec.solving.time_limit)
-        bounds.append(bound_by_parts(dataset, parts, prove, reporter.say, left, lambda: any(cut)))
-    told = tuple(_round_facts(number, done, done is best, len(each) > 1) for number, done in enumerate(fits, 1))
-    return replace(best, bound_of_all=max((bound for bound in bounds if bound is not None), default=None), rounds=told)
-
-
 def _one_model_each(spec: RunSpec) -> list[RunSpec]:
     """The specification of a round, once for each of the models between commas, with the parameters that it has."""
     names = [name.strip() for name in spec.model.model.split(",")]
@@ -224,111 +179,149 @@ def _one_model_each(spec: RunSpec) -> list[RunSpec]:
     ]
 
 
-def _round_facts(number: int, done: Fit, kept: bool, of_several: bool) -> RoundFacts:
-    found, test, n_selected = done.all_rows, done.test, done.dataset.n_rows
-    return RoundFacts(
-        number,
-        n_selected,
-        n_selected / done.dataset.selected.whole.n_rows,
-        found.accuracy,
-        None if test is None else test.test_accuracy,
-        found.loss,
-        found.bound,
-        kept,
-        done.problem.formulation if of_several else None,
-    )
+@value_class
+class _OpenRun:
+    """A run whose problem is built and whose tree is still open: what its search or solver needs.
+
+    Attributes
+    ----------
+    spec : RunSpec
+    problem : Problem
+    labelled : Dataset or None
+        Labelled rows to test on.
+    sink : Sink
+    reporter : Reporter
+    began : float
+        When the run began, as time.monotonic().
+    """
+
+    spec: RunSpec
+    problem: Problem
+    labelled: Dataset | None
+    sink: Sink
+    reporter: Reporter
+    began: float
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left of the time limit; None without a limit."""
+        return deadline.limit_left(self.began, self.spec.solving.time_limit)
 
 
 def _run_once(
-    spec: RunSpec, data, test, solver: ChosenSolver | None, sink: Sink, reporter: Reporter, met: Sequence[Tree] = ()
+    solver: ChosenSolver | None,
+    spec: RunSpec,
+    data: Dataset | Encoded | str | Path,
+    test: str | Path | None,
+    sink: Sink,
+    reporter: Reporter,
+    met: Sequence[Tree] = (),
 ) -> Fit:
-    began, limit = time.monotonic(), spec.solving.time_limit
+    """Perform one run by its plan, without the file of its tree; `solver` is the one that is named."""
+    began = time.monotonic()
     with reporter.reading():
         problem = pose_run(spec, data)
-    with deadline.within(deadline.limit_left(began, limit)):
+    with deadline.within(deadline.limit_left(began, spec.solving.time_limit)):
         notes = posed_notes(problem, spec, read_here=not isinstance(data, (Dataset, Encoded)))
     for note in [*notes, test_is_training_text(problem.encoded.dataset, test)]:
         if note:
             reporter.say(note)
     labelled = test_rows(problem, test) if test is not None else held_out_rows(problem)
     sink.posed(problem, spec)
-    plan = Plan.of(problem, spec, sink.wants_model)
+    opened, plan = _OpenRun(spec, problem, labelled, sink, reporter, began), Plan.of(problem, spec, sink.wants_model)
     if plan.engine == LEARNER:
-        done = learn(problem, labelled, deadline.limit_left(began, limit), spec.simplify)
-        sink.no_model()
-        return done
-    left = deadline.limit_left(began, limit)
+        return _learned(opened)
     if plan.engine == SEARCH:
-        with reporter.solving(ChosenSolver(COMPILER)) as hearing:
-            share = None if left is None else sink.search_part * left
-            start, heard = Start(spec.model.start, tuple(met)), hearing.progress
-            done = searched(problem, labelled, share, start, heard, spec.simplify, reporter.say)
-        sink.no_model()
-        _finish(sink, reporter, done, deadline.limit_left(began, limit))
-        return done
-    solver = solver or choose_solver(spec.solving)
-    with listening(reporter.solving(solver), sink.logs(solver)) as hearing:
-        rounds = relaxations(left, hearing.progress, hearing.log, sink.keeper)
-        ready = prepare(problem, spec.model.cuts, spec.model.start, rounds, limit, reporter.say, began)
-        expect_feasible(ready)
-        if ready.model is not None:
-            if ready.begun is None and spec.model.start not in (None, "none") and not is_tree_file(spec.model.start):
-                reporter.say(no_start_text(problem, start_name(problem, spec.model.start)))
-            path = sink.built(ready.model)
-            solving = replace(spec.solving, time_limit=ready.left)
-            try:
-                last, solution = solve_or_loop(
-                    ready.model,
-                    solving,
-                    ready.point,
-                    path=path,
-                    hearing=hearing,
-                    keep=sink.keeper,
-                    loop=plan.engine == LOOP,
-                )
-            except KeyboardInterrupt:  # before the solver could be stopped, or after it
-                if ready.best_known is None:
-                    raise
-                last, solution = ready.model, Solution(None, Termination.INTERRUPTED, solver=solver.label)
-    if ready.model is None:
-        sink.no_model()
-        done = unfinished(ready, labelled, simplify=spec.simplify)
-        _finish(sink, reporter, done, 0)
-        return done
-    solution = by_own_splits(last, raised(ready, solution), ready.best_known)
-    done = _of_solution(spec, sink, ready, last, solution, labelled)
-    _finish(sink, reporter, done, ready.left)
+        return _searched(opened, met)
+    return _solved(opened, solver or choose_solver(spec.solving), plan.engine == LOOP)
+
+
+def _learned(opened: _OpenRun) -> Fit:
+    """Return the tree of a formulation without a model."""
+    done = learn(opened.problem, opened.labelled, opened.left, opened.spec.simplify)
+    opened.sink.no_model()
     return done
 
 
-def _of_solution(
-    spec: RunSpec, sink: Sink, ready: Prepared, last: "Model", solution: Solution, labelled: Dataset | None
-) -> Fit:
+def _searched(opened: _OpenRun, met: Sequence[Tree]) -> Fit:
+    """Return the tree of the formulation's own search."""
+    left, spec = opened.left, opened.spec
+    with opened.reporter.solving(ChosenSolver(COMPILER)) as hearing:
+        share = None if left is None else opened.sink.search_part * left
+        start, heard = Start(spec.model.start, tuple(met)), hearing.progress
+        done = searched(opened.problem, opened.labelled, share, start, heard, spec.simplify, opened.reporter.say)
+    opened.sink.no_model()
+    _finish(opened, done, opened.left)
+    return done
+
+
+def _solved(opened: _OpenRun, solver: ChosenSolver, in_loop: bool) -> Fit:
+    """Return the tree of a solver; the best tree known if the time limit comes before there is a model."""
+    spec, sink = opened.spec, opened.sink
+    with listening(opened.reporter.solving(solver), sink.logs(solver)) as hearing:
+        rounds = relaxations(opened.left, hearing.progress, hearing.log, sink.keeper)
+        limit, say = spec.solving.time_limit, opened.reporter.say
+        ready = prepare(opened.problem, spec.model.cuts, spec.model.start, rounds, limit, say, opened.began)
+        expect_feasible(ready)
+        if ready.model is not None:
+            last, solution = _solution_of(opened, ready, solver, hearing, in_loop)
+    if ready.model is None:
+        sink.no_model()
+        done = unfinished(ready, opened.labelled, simplify=spec.simplify)
+        _finish(opened, done, 0)
+        return done
+    solution = by_own_splits(last, raised(ready, solution), ready.best_known)
+    done = _of_solution(opened, ready, last, solution)
+    _finish(opened, done, ready.left)
+    return done
+
+
+def _solution_of(
+    opened: _OpenRun, ready: Prepared, solver: ChosenSolver, hearing: Hearing, in_loop: bool
+) -> "tuple[Model, Solution]":
+    """Return the last model of a solver, the only one without a loop, and how it ended."""
+    problem, start = opened.problem, opened.spec.model.start
+    if ready.begun is None and start not in (None, "none") and not is_tree_file(start):
+        opened.reporter.say(no_start_text(problem, start_name(problem, start)))
+    path = opened.sink.built(ready.model)
+    solving = replace(opened.spec.solving, time_limit=ready.left)
+    try:
+        return solve_or_loop(
+            ready.model, solving, ready.point, path=path, hearing=hearing, keep=opened.sink.keeper, loop=in_loop
+        )
+    except KeyboardInterrupt:  # before the solver could be stopped, or after it
+        if ready.best_known is None:
+            raise
+        return ready.model, Solution(None, Termination.INTERRUPTED, solver=solver.label)
+
+
+def _of_solution(opened: _OpenRun, ready: Prepared, last: "Model", solution: Solution) -> Fit:
     """Write the solution of the last model, and return the result: its tree, or the start if the solver has none."""
+    sink, labelled, simplify = opened.sink, opened.labelled, opened.spec.simplify
     try:
         with interrupts.held():
-            sink.solved(ready.model, last, solution, spec)
+            sink.solved(ready.model, last, solution, opened.spec)
     except OutputError as problem:
         if solution.has_solution:
-            problem.result = finish(last, solution, labelled, simplify=spec.simplify)
+            problem.result = finish(last, solution, labelled, simplify=simplify)
         raise
     if solution.has_solution:
-        return finish(last, solution, labelled, simplify=spec.simplify)
+        return finish(last, solution, labelled, simplify=simplify)
     if solution.termination in STOPPED:
-        return unfinished(ready, labelled, solution, spec.simplify)
+        return unfinished(ready, labelled, solution, simplify)
     if UNSUPPORTED in solution.message and solution.termination in FAILED:
         sink.no_model()
-        return without_point(ready, last, solution, labelled, spec.simplify)
+        return without_point(ready, last, solution, labelled, simplify)
     start = ready.best_known if solution.termination in FAILED else None  # as good as before
     words = "" if start is None else sink.unsolved(ready.problem, start)
     raise no_solution(Unsolved(last.problem, last, solution), words)
 
 
-def _finish(sink: Sink, reporter: Reporter, done: Fit, left: float | None) -> None:
-    """The last files of a run, in the seconds that are left; after Ctrl-C or SIGTERM in a moment."""
+def _finish(opened: _OpenRun, done: Fit, left: float | None) -> None:
+    """Write the last files of a run, in the seconds that are left; after Ctrl-C or SIGTERM in a moment."""
     with deadline.within(left), _handing_in(done):
         if done.was_interrupted:
             deadline.end_soon(AFTER)
-        words = sink.finished(done.problem, left, done.decoded.heap)
-    if words:
-        reporter.say(words)
+        text = opened.sink.finished(done.problem, left, done.decoded.heap)
+    if text:
+        opened.reporter.say(text)
