@@ -1,4 +1,4 @@
-"""From a Problem to its Model and its start, within a time limit that includes the solver."""
+"""From a Problem to its Model and the point of its start, within a time limit that includes the solver."""
 
 import contextlib
 import time
@@ -10,21 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.text import show_figure, some
+from odtc.base.text import some
 from odtc.base.value_class import value_class
 from odtc.base.wording import command, option, param
 from odtc.data.cost_matrix import expect_telling_prices
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import expect_solvers_tell_apart
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
-from odtc.heuristics.heuristic import HEURISTICS, grow
-from odtc.model.feasibility import OFF, is_close
+from odtc.model.feasibility import OFF
+from odtc.model.own_parts import broken_rows, completed
+from odtc.model.vectors import replaced
 from odtc.problem.constraints import constraint
-from odtc.problem.formulation import Compiled, Pricing, SearchesItself, searches
+from odtc.problem.counts import require_room
+from odtc.problem.cuts import cut
+from odtc.problem.cuts.separation import separate_rows
+from odtc.problem.formulation import Compiled, Pricing, SearchesItself
+from odtc.problem.identity import identified
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.trees.tree import Tree, read_tree
-from odtc.verification.verify import one_leaf
+from odtc.workflow.first_trees import is_tree_file, kept_tree, known_tree, start_name
 from odtc.workflow.solving import relaxations
 
 if TYPE_CHECKING:
@@ -32,9 +36,6 @@ if TYPE_CHECKING:
     from odtc.workflow.rounds import Rounds
 
 
-AUTO = "auto"  # the start that suits the formulation
-MOMENT = 20_000_000  # rows x tests^depth: a tenth of a second
-SHORT = 2.0  # seconds that a search of a moment may take, if it has taken itself for shorter than it is
 LEFT_OUT = "cases", "columns", "arcs"  # what notes of a model count
 
 
@@ -54,11 +55,6 @@ def compile_model(
     for those that fit, "none"; None for the formulation's own. "paper4:rounds=10" adds the rows that the
     root relaxation breaks, in 10 rounds at most; `rounds` shows them, and solves the relaxations. Raises
     ChoiceError for a learner, which has no model, and for a family that is unknown or does not fit."""
-    from odtc.model.vectors import replaced
-    from odtc.problem.counts import require_room
-    from odtc.problem.cuts import cut
-    from odtc.problem.cuts.separation import separate_rows
-    from odtc.problem.identity import identified
 
     _expect_model(problem)
     if problem.encoded.task == CLASSIFICATION:
@@ -110,7 +106,6 @@ def pricing(problem: Problem, text: str) -> "Model":
 
 def separates(cuts: str | tuple[str, ...] | None) -> bool:
     """Return whether a choice of cut families needs rounds of separation."""
-    from odtc.problem.cuts import cut
 
     names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
     return isinstance(names, tuple) and any(cut.family(name)[1] for name in names)
@@ -185,8 +180,6 @@ def _trimmed(problem: Problem, model: "Model", heap: HeapTree) -> tuple[HeapTree
 
 
 def _arranged(problem: Problem, model: "Model", heap: HeapTree) -> tuple[HeapTree, np.ndarray]:
-    from odtc.model.own_parts import broken_rows, completed
-    from odtc.problem.cuts import cut
 
     if (built := model.as_built) is model:
         heap = cut.arrange_tree(problem, model, heap)
@@ -198,66 +191,6 @@ def _arranged(problem: Problem, model: "Model", heap: HeapTree) -> tuple[HeapTre
         rows = f"a row that was added to the model: {broken[0]!r}" if len(broken) == 1 else "rows added to the model"
         raise TreeError(f"it breaks {rows}{f': {some(broken)}' if len(broken) > 1 else ''}")
     return heap, longer
-
-
-def start_name(problem: Problem, name: str | Path | None) -> str | Path | None:
-    """Return the name of a start; "auto" is the heuristic that suits the formulation."""
-    return problem.module.START if name == AUTO else name
-
-
-def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree | None:
-    """Return the tree that a start begins from, which needs no model; the parameters are those of `start`. With `say`
-    the tree of a file that does not fit is projected (odtc.problem.projection), or dropped, and a sentence reports
-    this."""
-    if name in (None, "none"):
-        return None
-    if not is_tree_file(name):
-        heap = grow(
-            str(start_name(problem, name)),
-            problem.encoded,
-            problem.topology,
-            problem.module.branch_penalty(problem),
-            **constraint.limits(problem),
-        )
-        if heap.beyond is not None and not problem.module.BEYOND:
-            raise ChoiceError(
-                f"the start {name!r} uses hyperplanes, but {problem.formulation} supports only the splits of the "
-                f"encoding; use {option('start', 'cart')}, or provide hyperplanes ({option('encoding', 'oblique')})"
-            )
-        return heap
-    tree = read_tree(name)
-    try:
-        heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, problem.module.BEYOND)
-        constraint.expect(problem, heap)
-        return heap
-    except TreeError as refused:
-        if say is None:
-            raise
-        return _projected(problem, tree, name, refused, say)
-
-
-def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> HeapTree | None:
-    """Return the tree as one of the problem that satisfies the constraints, None if this is not possible, and report
-    it."""
-    from odtc.problem.projection import project_tree
-
-    found = project_tree(tree, problem)
-    try:
-        heap = own_tree(problem, found.heap)
-    except TreeError:
-        heap = None
-    kept = "other columns or levels of the data differ, but its splits need no change"
-    violated = ", ".join(f"{given} ({show_figure(value)})" for given, value in constraint.broken(problem, found.heap))
-    why = [] if heap is not None else [f"it violates {violated}" if violated else str(refused)]
-    words = "; ".join([*map(str, found.changes), *why]) or kept
-    say(f"the start {str(name)!r} is {'dropped' if heap is None else 'projected'}: {words}")
-    return heap
-
-
-def is_tree_file(name: str | Path | None) -> bool:
-    """Return whether a start is the file of a tree, not the name of a heuristic."""
-    known = str(name).partition(":")[0] in (*HEURISTICS.names(), AUTO, "none", "None")
-    return str(name).endswith(".json") or (not known and Path(str(name)).is_file())
 
 
 @value_class
@@ -314,21 +247,41 @@ def prepare(
     writes: bool = False,
 ) -> Prepared:
     """Build the model and the start of a problem within a time limit, which includes the solver: the time that the
-    compiler takes is no longer left for it. The limit begins at `began` (time.monotonic()), by default now. With
-    `writes` the model is needed even if a search before it has proved its tree."""
+    compiler takes is no longer left for it.
+
+    Parameters
+    ----------
+    problem : Problem
+    cuts : str, tuple of str or None
+        As of `compile_model`.
+    start_from : str, path or None
+        As the name of `start`.
+    rounds : Rounds or None
+        Solves the relaxations of cut families that are separated.
+    time_limit : float or None
+        Seconds.
+    say : callable or None
+        As of `start`.
+    began : float or None
+        When the limit began, as time.monotonic(); None for now.
+    writes : bool
+        Whether the model is needed even if a search before it has proved its tree.
+    """
     _expect_model(problem)
-    began, heap, known, before = time.monotonic() if began is None else began, None, False, None
+    began = time.monotonic() if began is None else began
+    without_model = partial(Prepared, problem, None, None, began=began, time_limit=time_limit)
+    heap, is_grown, before = None, False, None
     with deadline.within(deadline.limit_left(began, time_limit)):
         try:
-            heap, known = known_tree(problem, start_from, say), True
+            heap, is_grown = known_tree(problem, start_from, say), True
             deadline.check()
             compiled, before = problem.module.limited(problem, _start_of_search(problem, heap, start_from))
             if before is not None and before.interrupted and before.heap is not None:
-                return Prepared(problem, None, None, before.heap, began, time_limit, True, before)
+                return without_model(before.heap, interrupted=True, searched=before)
             if before is not None and (
                 before.infeasible or (before.proved and compiled is problem and time_limit and not writes)
             ):
-                return Prepared(problem, None, None, before.heap, began, time_limit, searched=before)
+                return without_model(before.heap, searched=before)
             if before is not None and before.heap is not None:
                 heap, start_from = before.heap, "search"
             model = compile_model(compiled, cuts, rounds)
@@ -338,21 +291,21 @@ def prepare(
             return Prepared(problem, model, begun, heap, began, time_limit, searched=before)
         except TimeLimitReached:
             if before is not None and before.heap is not None:
-                return Prepared(problem, None, None, before.heap, began, time_limit, searched=before)
+                return without_model(before.heap, searched=before)
             # A heuristic that takes long gives way to the one that takes a moment.
-            heap = _grown_whole(problem, heap if known else known_tree(problem, "cart"), start_from)
+            heap = _grown_whole(problem, heap if is_grown else known_tree(problem, "cart"), start_from)
             kept, before = _handed_in(problem, heap, start_from, say), before or problem.module.so_far(problem)
             if before is not None and before.heap is not None:
                 trees = [tree for tree in (before.heap, kept) if tree is not None]
                 kept = min(trees, key=partial(problem.module.objective, problem))
-            return Prepared(problem, None, None, kept, began, time_limit, searched=before)
+            return without_model(kept, searched=before)
         except KeyboardInterrupt:
             if before is not None and before.heap is not None:
-                return Prepared(problem, None, None, before.heap, began, time_limit, True, before)
-            heap = _kept_at_once(problem, heap if known else known_tree(problem, "cart"), start_from)
+                return without_model(before.heap, interrupted=True, searched=before)
+            heap = _kept_at_once(problem, heap if is_grown else known_tree(problem, "cart"), start_from)
             if heap is None:
                 raise
-            return Prepared(problem, None, None, heap, began, time_limit, interrupted=True)
+            return without_model(heap, interrupted=True)
 
 
 def _start_of_search(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
@@ -383,9 +336,10 @@ def _kept_at_once(problem: Problem, heap: HeapTree | None, name) -> HeapTree | N
 
 
 def _handed_in(problem: Problem, heap: HeapTree | None, name, say) -> HeapTree | None:
-    """Return the tree that is used if there was no time to build the model: as `_kept`; or the tree itself, or CART's,
-    with a note, if the formulation can only represent a worse one because each of its hyperplanes leaves a gap."""
-    kept = _kept(problem, heap, name)
+    """Return the tree that is used if there was no time to build the model: as `kept_tree`; or the tree itself, or
+    CART's, with a note, if the formulation can only represent a worse one because each of its hyperplanes leaves a
+    gap."""
+    kept = kept_tree(problem, heap, name)
     if kept is None or not problem.module.WEIGHS or problem.constraints or is_tree_file(name):
         return kept
     paid = problem.module.objective(problem, kept)
@@ -403,71 +357,6 @@ def _handed_in(problem: Problem, heap: HeapTree | None, name, say) -> HeapTree |
     return found
 
 
-def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:
-    """Return CART's tree, converted to one of the formulation's, by name; [] if it cannot be made to satisfy the
-    constraints. If the formulation searches by itself, all trees over the candidate splits are its own, and
-    `trimmed` would search for the best one. A tree whose loss differs from CART's was changed on the way, and its
-    name says so."""
-    try:
-        cart = known_tree(problem, "cart")
-        heap = own_tree(problem, cart)
-    except (ChoiceError, TreeError):
-        return []
-    if cart is None or heap is None:
-        return []
-    same = is_close(cart.loss(problem.encoded), heap.loss(problem.encoded))
-    return [("CART" if same else "a tree made of CART's", heap)]
-
-
-def own_tree(problem: Problem, heap: HeapTree | None) -> HeapTree | None:
-    """Return a tree over the splits of the encoding as one of the formulation's that satisfies the constraints; None
-    if there is none. Raises TreeError if the formulation has no such tree."""
-    return constraint.mended(problem, heap) if searches(problem) else _kept(problem, heap, "cart")
-
-
-def quickly_searched(problem: Problem, bound: float) -> list[tuple[str, HeapTree]]:
-    """Return the best tree by a short search, converted to one of the formulation's, by name; [] if it costs no less
-    than the bound, if the search would be longer, or if the tree cannot be made to satisfy the constraints."""
-    encoded = problem.encoded
-    if encoded.n_rows * encoded.n_candidate_splits**problem.topology.depth > MOMENT:
-        return []
-    try:
-        with deadline.budget(SHORT):  # many classes, or loops that are not compiled, make the same work longer
-            heap = _kept(problem, known_tree(problem, "optimal"), "optimal")
-            less = heap is not None and problem.module.objective(problem, heap) < bound
-    except (ChoiceError, TreeError, TimeLimitReached):
-        return []
-    return [("the tree of a short search", heap)] if less else []
-
-
-def quick_floor(problem: Problem) -> float | None:
-    """Return a lower bound on the objective of all trees of the formulation, from the best of all trees over the
-    candidate splits, by a short search; None if the search would be longer, or if the trees use other splits.
-
-    As in odtc.verification.verify.objective_floor, an objective is a factor times the loss, plus the costs of branch
-    nodes and the like.
-    """
-    encoded, module = problem.encoded, problem.module
-    small = encoded.n_rows * encoded.n_candidate_splits**problem.topology.depth <= MOMENT
-    if not small or module.BEYOND or encoded.task != CLASSIFICATION:
-        return None
-    leaf = one_leaf(problem)
-    loss = leaf.loss(encoded)
-    best = grow("optimal", encoded, problem.topology).loss(encoded)
-    return module.objective(problem, leaf) / loss * best if loss else None
-
-
-def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
-    """Return the tree as one of the formulation's that satisfies the constraints; None if there is none."""
-    if heap is None or is_tree_file(name):
-        return heap
-    try:
-        heap = problem.module.trimmed(problem, heap)
-    except TimeLimitReached:  # the formulation has to compile for that
-        pass
-    return constraint.mended(problem, heap)
-
-
 def choose_cuts(text: str | tuple[str, ...] | None) -> tuple[str, ...] | str | None:
     """Return the cut families that `--cuts` names, None (the formulation's own) and "all" unchanged; raises
     ChoiceError for an unknown one."""
@@ -475,7 +364,6 @@ def choose_cuts(text: str | tuple[str, ...] | None) -> tuple[str, ...] | str | N
         return text
     if text == "none":
         return ()
-    from odtc.problem.cuts import cut
 
     names = tuple(name.strip() for name in (text.split(",") if isinstance(text, str) else text) if name.strip())
     for name in names:

@@ -33,7 +33,7 @@ from odtc.verification.verify import (
     verify_point,
     verify_tree,
 )
-from odtc.workflow.compiling import Prepared, greedy, quick_floor, quickly_searched
+from odtc.workflow.first_trees import greedy, quick_floor, quickly_searched
 from odtc.workflow.messages import (
     COMPILER,
     INTERRUPTED_FIRST,
@@ -52,6 +52,7 @@ from odtc.workflow.results.fit import Decoded, Fit, Unsolved, settled, tree_cost
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model
+    from odtc.workflow.compiling import Prepared
 
 
 COSTS_OF_POINT = "objective", "tree in model", "tree objective"  # the checks that compare the costs of a point
@@ -450,7 +451,7 @@ def learn(
 
 
 def unfinished(
-    ready: Prepared, labelled: Dataset | None = None, found: Solution | None = None, simplify: bool = False
+    ready: "Prepared", labelled: Dataset | None = None, found: Solution | None = None, simplify: bool = False
 ) -> Fit:
     """Return the tree that was known when the time limit came before there was one from a solver, with the bound of
     equivalent points.
@@ -491,7 +492,7 @@ def no_solution(outcome: Unsolved, in_hand: str = "", from_file: bool = False) -
     return error
 
 
-def out_of_time(ready: Prepared) -> Solution:
+def out_of_time(ready: "Prepared") -> Solution:
     """Return how a run has ended that had no model in time, or before Ctrl-C."""
     ended = Termination.INTERRUPTED if ready.interrupted else Termination.TIME_LIMIT
     return Solution(None, ended, seconds=time.monotonic() - ready.began, solver=COMPILER)

@@ -25,8 +25,8 @@ from odtc.problem.parameters import has_parameter
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Tree
 from odtc.verification.verify import FAILED, UNSUPPORTED
-from odtc.workflow.compiling import Prepared, choose_cuts, is_tree_file, prepare, start_name
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
+from odtc.workflow.first_trees import is_tree_file, start_name
 from odtc.workflow.messages import COMPILER, no_start_text, posed_notes, test_is_training_text
 from odtc.workflow.plan import LEARNER, LOOP, SEARCH, Decision, Plan
 from odtc.workflow.posing import held_out_rows, pose_run, test_rows
@@ -47,6 +47,7 @@ from odtc.workflow.specification import RunSpec
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model
+    from odtc.workflow.compiling import Prepared
 
 
 AFTER = 0.5  # seconds in which near-optimal trees are counted after an interruption
@@ -96,7 +97,7 @@ def run(
         All errors of its parts.
     """
     sink, reporter = sink or Sink(), reporter or Reporter()
-    choose_cuts(spec.model.cuts)  # an unknown name is reported before the data is read
+    _expect_cuts(spec)
     solver = choose_solver(spec.solving) if spec.solving.names_solver else None  # an unknown one, too
     for note in solver.notes if solver is not None else ():
         reporter.say(note)
@@ -121,7 +122,7 @@ def plan_of(spec: RunSpec, data: Dataset | Encoded | str | Path, sink: Sink | No
     `Plan.others`; a selection in rounds shows its first round.
     """
     sink, select = sink or Sink(), spec.model.select
-    choose_cuts(spec.model.cuts)
+    _expect_cuts(spec)
     plans, more = [], ()
     if _has_rounds(spec):
         from odtc.workflow.row_selection.selection import rounds_of
@@ -134,6 +135,14 @@ def plan_of(spec: RunSpec, data: Dataset | Encoded | str | Path, sink: Sink | No
         sink.posed(problem, once)
         plans.append(replace(Plan.of(problem, once, sink.wants_model), more=more))
     return replace(plans[0], others=tuple(plans[1:]))
+
+
+def _expect_cuts(spec: RunSpec) -> None:
+    """Raise ChoiceError for an unknown cut family, before the data is read."""
+    if spec.model.cuts is not None:
+        from odtc.workflow.compiling import choose_cuts
+
+        choose_cuts(spec.model.cuts)
 
 
 def _has_rounds(spec: RunSpec) -> bool:
@@ -257,6 +266,8 @@ def _searched(opened: _OpenRun, met: Sequence[Tree]) -> Fit:
 
 def _solved(opened: _OpenRun, solver: ChosenSolver, in_loop: bool) -> Fit:
     """Return the tree of a solver; the best tree known if the time limit comes before there is a model."""
+    from odtc.workflow.compiling import prepare  # a search needs none of the modules of models
+
     spec, sink = opened.spec, opened.sink
     with listening(opened.reporter.solving(solver), sink.logs(solver)) as hearing:
         rounds = relaxations(opened.left, hearing.progress, hearing.log, sink.keeper)
@@ -277,7 +288,7 @@ def _solved(opened: _OpenRun, solver: ChosenSolver, in_loop: bool) -> Fit:
 
 
 def _solution_of(
-    opened: _OpenRun, ready: Prepared, solver: ChosenSolver, hearing: Hearing, in_loop: bool
+    opened: _OpenRun, ready: "Prepared", solver: ChosenSolver, hearing: Hearing, in_loop: bool
 ) -> "tuple[Model, Solution]":
     """Return the last model of a solver, the only one without a loop, and how it ended."""
     problem, start = opened.problem, opened.spec.model.start
@@ -295,7 +306,7 @@ def _solution_of(
         return ready.model, Solution(None, Termination.INTERRUPTED, solver=solver.label)
 
 
-def _of_solution(opened: _OpenRun, ready: Prepared, last: "Model", solution: Solution) -> Fit:
+def _of_solution(opened: _OpenRun, ready: "Prepared", last: "Model", solution: Solution) -> Fit:
     """Write the solution of the last model, and return the result: its tree, or the start if the solver has none."""
     sink, labelled, simplify = opened.sink, opened.labelled, opened.spec.simplify
     try:

@@ -22,8 +22,8 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.verify import proves, raise_bound_to_floor
-from odtc.workflow.compiling import Prepared, is_tree_file, known_tree
 from odtc.workflow.decoding import by_own_search, no_solution, without_model
+from odtc.workflow.first_trees import is_tree_file, known_tree
 from odtc.workflow.messages import COMPILER
 from odtc.workflow.provenance.certificates import Certified, certify_run
 from odtc.workflow.results.facts import no_worse_than_cart, open_text, unmet_text
@@ -31,6 +31,7 @@ from odtc.workflow.results.fit import Fit, Unsolved
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model
+    from odtc.workflow.compiling import Prepared
 
 
 ROUGHLY = 1e-6  # of the cost of a tree: a search that is off by more proves nothing
@@ -276,7 +277,7 @@ def explained(problem: Problem, solution: Solution, time_limit: float | None) ->
 
 
 def without_point(
-    ready: Prepared, model: "Model", solution: Solution, labelled: Dataset | None = None, simplify: bool = False
+    ready: "Prepared", model: "Model", solution: Solution, labelled: Dataset | None = None, simplify: bool = False
 ) -> Fit:
     """Complete the run of a solver that ended without a point and an explanation, such as with large and small numbers
     together: with the tree that a short search finds, and its bound.
@@ -311,7 +312,7 @@ def best_met(problem: Problem, met: Sequence[Tree], known: HeapTree | None) -> H
     return known
 
 
-def expect_feasible(ready: Prepared) -> None:
+def expect_feasible(ready: "Prepared") -> None:
     """Raise NoSolutionError if the search before the model proved that no tree satisfies the constraints."""
     if ready.searched is not None and ready.searched.infeasible:
         seconds = time.monotonic() - ready.began
@@ -319,7 +320,7 @@ def expect_feasible(ready: Prepared) -> None:
         raise no_solution(Unsolved(ready.problem, None, explained(ready.problem, solution, ready.time_limit)))
 
 
-def raised(ready: Prepared, solution: Solution) -> Solution:
+def raised(ready: "Prepared", solution: Solution) -> Solution:
     """Return the solution of a solver with the bound of the search before the model, if that is greater."""
     if ready.bound is None or solution.objective is None or (solution.bound or -np.inf) >= ready.bound:
         return solution

@@ -16,7 +16,6 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import SUFFIX as CERTIFICATE
 from odtc.workflow import artifacts
-from odtc.workflow.compiling import separates
 from odtc.workflow.provenance.certificates import certify_bound
 from odtc.workflow.results.fit import Fit
 from odtc.workflow.run_record import write_record, write_settings
@@ -165,16 +164,19 @@ class FileSink(Sink):
                     )
             return
         loops = loop_of(problem)
-        if self.keep and not (loops or separates(cuts)):
-            raise ChoiceError(
-                f"--keep keeps the rounds of a loop, and {problem.module.name} is solved once; "
-                f"--format {self.format or 'mps'} keeps its model"
-            )
-        if self.keep and grows(problem):
-            raise ChoiceError(
-                f"--keep keeps the models of rounds that a solver solves; `odtc fit --model {model}` keeps its columns "
-                "in STEM.columns.json, and --format mps its last master"
-            )
+        if self.keep:
+            from odtc.workflow.compiling import separates  # it loads the modules of models
+
+            if not (loops or separates(cuts)):
+                raise ChoiceError(
+                    f"--keep keeps the rounds of a loop, and {problem.module.name} is solved once; "
+                    f"--format {self.format or 'mps'} keeps its model"
+                )
+            if grows(problem):
+                raise ChoiceError(
+                    f"--keep keeps the models of rounds that a solver solves; `odtc fit --model {model}` keeps its "
+                    "columns in STEM.columns.json, and --format mps its last master"
+                )
         if self.format and loops and not self.keep and not grows(problem):
             raise ChoiceError(
                 f"--format: `odtc fit --model {model}` solves one model a round; --keep keeps them all, and "

@@ -24,7 +24,7 @@ PHASES = {
     "search": ("odtc.formulations.dpflow.threshold_search:ThresholdSearch._phases", FIT),
     "certificate": ("odtc.workflow.provenance.certificates:check", FIT),
     "check of the tree": ("odtc.workflow.decoding:verify_tree", FIT),
-    "warm start": ("odtc.workflow.compiling:grow", SOLVED),
+    "warm start": ("odtc.workflow.first_trees:grow", SOLVED),
     "compile": ("odtc.workflow.compiling:compile_model", SOLVED),
     "write the model": ("odtc.workflow.files_of_models:write_model", ("build", *SOLVED[1:])),
     "solver": ("odtc.solvers.solve:solve", SOLVED),

@@ -14,7 +14,8 @@ from odtc.formulations.dpflow.floors.pruned_trees import pruned_tree
 from odtc.heuristics.cart import grown_splits
 from odtc.problem.constraints.constraint import broken, mended
 from odtc.trees.heap_tree import settle
-from odtc.workflow.compiling import known_tree, prepare
+from odtc.workflow.compiling import prepare
+from odtc.workflow.first_trees import known_tree
 from odtc.workflow.provenance.certifying import certify
 from odtc.workflow.results.facts import no_worse_than_cart
 from odtc.workflow.searching import searched

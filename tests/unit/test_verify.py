@@ -11,7 +11,7 @@ from odtc.model.feasibility import check_point, violations
 from odtc.model.solution import Solution, Termination
 from odtc.testing.problems import ALL_VARIANTS, form_id, heaps, problems
 from odtc.verification.verify import objective_floor, raise_bound_to_floor
-from odtc.workflow.compiling import greedy, known_tree
+from odtc.workflow.first_trees import greedy, known_tree
 from tests import pipeline
 from tests.command_line import MONKS, odtc
 from tests.solvers.test_solver import model
@@ -44,7 +44,7 @@ def monks():
 
 @pytest.mark.parametrize("termination", ["time_limit", "interrupted", "unknown", "error"])
 def test_a_bound_is_never_below_the_floor(monks, termination, monkeypatch):
-    monkeypatch.setattr("odtc.workflow.compiling.MOMENT", 0)
+    monkeypatch.setattr("odtc.workflow.first_trees.MOMENT", 0)
     compiled, point = monks
     least = objective_floor(compiled.problem)
     found = Solution(point, Termination(termination), compiled.objective(point), -1e6)

@@ -136,7 +136,7 @@ def _expect_known(spec, peer_files: str | None) -> None:
     from odtc.data.encoding import ENCODINGS
     from odtc.heuristics.heuristic import HEURISTICS
     from odtc.solvers.solver import installed
-    from odtc.workflow.compiling import AUTO
+    from odtc.workflow.first_trees import AUTO
 
     installed(spec.solving.named_solver)
     if spec.model.start not in ("none", AUTO):

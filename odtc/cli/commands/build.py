@@ -128,7 +128,7 @@ def _prepared(problem, spec, began: float):
     """Return the model and its start, made within the time limit, and print notes on the way. Raises TimeLimitReached
     if there is no model by then."""
     from odtc.base import deadline  # it loads numpy, which a help does without
-    from odtc.workflow import compiling, messages, searching, solving
+    from odtc.workflow import compiling, first_trees, messages, searching, solving
 
     limit, start = spec.solving.time_limit, spec.model.start
     given = {"time_limit": limit, "say": console.say, "began": began, "writes": True}
@@ -146,6 +146,6 @@ def _prepared(problem, spec, began: float):
             f"the time limit of {limit:g} seconds came before the model was made; allow more time "
             f"({option('time_limit')}), or make the model smaller, for example by {option('encoding', 'auto:bins=8')}"
         )
-    if ready.begun is None and start != "none" and not compiling.is_tree_file(start):
-        console.say(messages.no_start_text(problem, compiling.start_name(problem, start)))
+    if ready.begun is None and start != "none" and not first_trees.is_tree_file(start):
+        console.say(messages.no_start_text(problem, first_trees.start_name(problem, start)))
     return ready

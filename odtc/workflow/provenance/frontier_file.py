@@ -27,7 +27,6 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.known_trees import is_below
-from odtc.workflow.compiling import greedy
 from odtc.workflow.constrained.frontier import (
     SCHEMA,
     SUFFIX,
@@ -38,6 +37,7 @@ from odtc.workflow.constrained.frontier import (
     tightening,
     varied,
 )
+from odtc.workflow.first_trees import greedy
 from odtc.workflow.manifest import describe_data
 from odtc.workflow.posing import POSED, pose_run
 from odtc.workflow.provenance.searched_again import SECONDS, least_objective

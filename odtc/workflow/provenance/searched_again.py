@@ -27,7 +27,7 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Branch
 from odtc.verification.known_trees import is_below
 from odtc.verification.verify import objective_floor, one_leaf
-from odtc.workflow.compiling import greedy, own_tree
+from odtc.workflow.first_trees import greedy, own_tree
 from odtc.workflow.provenance.certificates import certify_run
 from odtc.workflow.results.fit import Fit
 

@@ -26,8 +26,8 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.trees.tree import Tree, read_tree
 from odtc.verification.known_trees import against_known
-from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
+from odtc.workflow.first_trees import greedy, quickly_searched
 from odtc.workflow.posing import POSED, pose_run
 from odtc.workflow.provenance.rechecking import check_record
 from odtc.workflow.provenance.searched_again import SearchedAgain, search_again, tree_size
