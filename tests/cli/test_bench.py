@@ -1,4 +1,4 @@
-"""`odtc bench models`: cells, keys, what a rerun skips, pairs with a peer, bad input."""
+"""`odtc bench models`: its cells and keys, the cells that a rerun skips, pairs with a peer, and bad input."""
 
 import contextlib
 import csv

@@ -1,4 +1,4 @@
-"""`odtc bench paper`: protocols of the papers' tables on tiny data, their splits, and what a rerun skips."""
+"""`odtc bench paper`: protocols of the papers' tables on tiny data, their splits, and the fits that a rerun skips."""
 
 import csv
 import hashlib

@@ -1,5 +1,4 @@
-"""Commands on a tree next to which the record or the manifest of its run is broken: each says so in one sentence, and
-has the result that it has of the tree by itself."""
+"""Commands on a tree whose run has a broken record or manifest: each reports it in one sentence, and uses the tree."""
 
 import hashlib
 import json

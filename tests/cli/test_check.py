@@ -1,4 +1,4 @@
-"""`odtc check`: what was tried, which property failed, and the smallest example."""
+"""`odtc check`: it reports the properties that it tried, the one that failed, and the smallest example."""
 
 import pytest
 

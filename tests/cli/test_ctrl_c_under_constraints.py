@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM under constraints, by real signals: what is known by then is handed in."""
+"""Ctrl-C and SIGTERM under constraints, by real signals: the best tree and bound so far are the result."""
 
 import json
 import signal

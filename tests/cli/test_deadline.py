@@ -1,4 +1,4 @@
-"""A time limit holds for the compiler too: what is known then is handed in, and says so."""
+"""A time limit includes the compiler: the best tree so far is the result, and a message reports the limit."""
 
 import gzip
 import importlib

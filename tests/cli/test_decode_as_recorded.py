@@ -1,4 +1,4 @@
-"""A formulation that changed since the build: the tree comes from what the manifest records, and that is said."""
+"""Decoding with a formulation that changed after the build: by the records of the manifest, and with a message."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files that are no files: pipes and devices in the place of inputs, links in the place of outputs."""
+"""Special files: pipes and devices as inputs, links as outputs."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`odtc doctor`: its table, its exit code, and what it says of solvers that are absent, fail or are wrong."""
+"""`odtc doctor`: its table, its exit code, and its messages on solvers that are absent, fail or are wrong."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""`odtc fit --certificate`: the certificate that the search was held against is left as a file."""
+"""`odtc fit --certificate` writes the certificate by which the search was checked."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Help: every command's whole sentence, and the options of a large command by what they are about."""
+"""Help: each command has whole sentences, and the options of a large command are grouped by subject."""
 
 import re
 

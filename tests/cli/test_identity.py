@@ -1,4 +1,4 @@
-"""A run has one identity: what was solved is what was built, or it is said that it is not."""
+"""Models and solutions are matched by identity: a solution of another model is refused or reported."""
 
 import gzip
 import hashlib

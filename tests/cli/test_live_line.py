@@ -1,4 +1,4 @@
-"""What a running solver's log tells the live line; lines of real runs on monks-1 at depth 2."""
+"""The live line shows the incumbent and the bound from a solver's log; the logs are of real runs on monks-1."""
 
 import contextlib
 import io

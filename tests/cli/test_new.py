@@ -1,4 +1,4 @@
-"""`odtc new`: what it writes works as it is, and no file is written over."""
+"""`odtc new`: the files that it writes work unchanged, and it overwrites none."""
 
 import subprocess
 import sys

@@ -1,5 +1,4 @@
-"""What a run that fails at its last file leaves: the files of the run before, all of them; and what is refused is
-refused before the first file."""
+"""A run that fails at its last file leaves all files of the run before, and bad options fail first."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Files of another form than that of the training file, named beside it: each is read by options of its own."""
+"""Files in other layouts than the training file: each is read with options of its own."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Where a command writes: never over a file that it reads, and what cannot be written is said before the work."""
+"""Outputs: a command never overwrites a file that it reads, and checks before the work that it can write."""
 
 import json
 import os

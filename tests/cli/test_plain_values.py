@@ -1,4 +1,4 @@
-"""What is read without pydantic means what typer says, and so do the errors."""
+"""Options without pydantic are parsed as typer does, with the same errors."""
 
 import subprocess
 import sys

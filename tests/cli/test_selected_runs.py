@@ -1,5 +1,4 @@
-"""Runs that are trained on selected rows: what is said, written and read again is of one tree, and of the rows that
-it names."""
+"""Runs on selected rows: messages, files and figures agree on the tree and on the rows that they describe."""
 
 import hashlib
 import json

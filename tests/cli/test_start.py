@@ -1,4 +1,4 @@
-"""The start of a command: it loads its own module and no other command's, and no search that its run does not have."""
+"""Start of a command: it loads no module of other commands, and no search that its run does not need."""
 
 import json
 import subprocess

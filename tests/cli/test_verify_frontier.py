@@ -1,4 +1,4 @@
-"""`odtc verify` of a frontier: a point that is false, or of other data, is refused; what no search derives is said."""
+"""`odtc verify` of a frontier: wrong or foreign points are refused, and claims without a proof are reported."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""`odtc verify` of near-optimal trees: a list or a count that is not of the run beside it, or false, is refused."""
+"""`odtc verify` of near-optimal trees: a wrong list or count, or one of another run, is refused."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""`odtc verify TREE.json`: a tree is the one of the run beside it, with the counts of its data, or it is refused."""
+"""`odtc verify TREE.json`: a tree with wrong counts, or of another run than the files next to it, is refused."""
 
 import hashlib
 import io

@@ -1,5 +1,4 @@
-"""The documentation builds without a warning, its commands print what it says, its Python runs, its example extends
-odtc."""
+"""The documentation builds without a warning; its commands, its Python code and its plug-ins run as printed."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Input that means harm, or is damaged beyond what is likely: one sentence, quickly, and nothing is run or lost."""
+"""Malicious and badly damaged inputs: refused quickly in one sentence; nothing is executed or lost."""
 
 import base64
 import gzip

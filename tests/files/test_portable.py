@@ -1,4 +1,4 @@
-"""Whether a file is as odtc writes it, and what becomes of a model that is not in the subset all solvers share."""
+"""The portable subset of model files: files outside of it are recognised, and models outside of it are converted."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""STEM.run.json: what is written of a drawn run is read back, and of no other solution file."""
+"""STEM.run.json: a drawn record is read back unchanged, and only for its own solution file."""
 
 import hashlib
 import json

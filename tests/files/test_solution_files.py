@@ -1,4 +1,4 @@
-"""Point files: every format reads back what was written, is known by its content, and refuses in one sentence."""
+"""Solution files: each format reads what it wrote, is recognised by its content, and refuses others in one sentence."""
 
 import gzip
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How a solver says that it ended, in its own words, and what odtc takes them for: each by itself."""
+"""Status texts of solvers, one by one, and the termination that each means."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The corpus again, and mutations of it from fixed seeds: what a long run (`python -m tests.fuzz`) does in seconds."""
+"""The corpus and mutations of it from fixed seeds: seconds of a long run (`python -m tests.fuzz`)."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The compiler's own search keeps every kind of constraint exactly: its optimum is that of trying every tree."""
+"""The compiler's own search satisfies each type of constraint exactly: its optimum is that of exhaustive search."""
 
 import contextlib
 from dataclasses import replace

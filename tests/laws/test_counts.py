@@ -1,4 +1,4 @@
-"""What is said of a model's size before it is built is its size (odtc.problem.counts)."""
+"""The predicted size of a model is the size of the model that is built (odtc.problem.counts)."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Law 3, of what an export gives beside the class: the leaf, the shares of the classes in it, and the rule."""
+"""Law 3 for the other outputs of an export: the leaf, the shares of the classes in it, and the rule."""
 
 import csv
 import ctypes

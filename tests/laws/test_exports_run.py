@@ -1,4 +1,4 @@
-"""Law 3, further: exports for other languages, run where they are at home, predict as `tree.predict` does."""
+"""Law 3 in other languages: exports, run by their own interpreters and compilers, predict as `tree.predict` does."""
 
 import csv
 import io

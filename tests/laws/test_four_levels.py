@@ -1,4 +1,4 @@
-"""Four levels over few cuts at once: the search and the check find what others find one level after the other."""
+"""Four levels over few cuts at once: search and check find the same as level by level."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Names that would be commands of R or LaTeX: run by R, and read by a parser that knows what TeX does with a text."""
+"""Names that would be commands of R or LaTeX: run by R, and read by a parser of TeX's rules."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Law 7: decoding in a fresh process, from the manifest and the solution file alone, is decoding in memory."""
+"""Law 7: decoding in a new process, from only the manifest and the solution file, equals decoding in memory."""
 
 import json
 import os

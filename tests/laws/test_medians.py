@@ -1,4 +1,4 @@
-"""Medians of many numbers: the search over sorted rows is held against all trees, and its kernel against numpy."""
+"""Medians of many numbers: the search over sorted rows equals exhaustive search, and its kernel equals numpy."""
 
 import numpy as np
 import pytest

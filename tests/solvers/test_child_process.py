@@ -1,4 +1,4 @@
-"""Programs that say nothing, or too much: Ctrl-C is heard at once, and no flood fills the memory."""
+"""Silent programs and programs with endless output: Ctrl-C ends them at once, and memory stays bounded."""
 
 import os
 import resource

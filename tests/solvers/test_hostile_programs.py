@@ -1,4 +1,4 @@
-"""Programs that mean no good, as the solver: one outcome without a point, and nobody is waited for in vain."""
+"""Malicious programs as the solver: one outcome without a point, and no endless wait."""
 
 import os
 import signal

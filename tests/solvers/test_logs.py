@@ -1,4 +1,4 @@
-"""What the logs of our own runs say of bounds, and what "optimal" is worth where a gap was allowed."""
+"""Bounds from the logs of our own runs, and the meaning of "optimal" if a gap was allowed."""
 
 import importlib
 

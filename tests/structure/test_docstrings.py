@@ -1,4 +1,4 @@
-"""What users and authors of plug-ins call says what it takes, returns and raises, as numpydoc sections."""
+"""Public functions, and those that authors of plug-ins call, have numpydoc sections."""
 
 import ast
 import inspect

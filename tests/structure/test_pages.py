@@ -1,4 +1,4 @@
-"""Pages for those who change odtc name files that are there."""
+"""Pages for contributors name files that exist."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sentences name the options of a run by odtc.base.wording, so that each reader finds his own words."""
+"""Messages name options by odtc.base.wording, so that each reader sees the form of their interface."""
 
 import ast
 import re

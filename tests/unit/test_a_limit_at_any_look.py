@@ -1,4 +1,4 @@
-"""A limit that comes at any look at the clock: a tree is handed in, and what is said of it is true."""
+"""A limit that ends the run at any check of the clock: there is a tree, and all claims about it are true."""
 
 import time
 from itertools import count

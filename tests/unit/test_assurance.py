@@ -1,4 +1,4 @@
-"""Constraints assured on new rows: the bounds are exact, and what is called assured fails as rarely as it says."""
+"""Constraints assured on new rows: the bounds are exact, and assured constraints fail as rarely as promised."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""--model auto takes dpflow where its sizes allow, else flowoct, and says why."""
+"""`--model auto` takes dpflow if the size allows it, otherwise flowoct, and reports why."""
 
 import subprocess
 import sys

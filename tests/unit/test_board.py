@@ -1,4 +1,4 @@
-"""What a page tells a board: intervals, warnings, what must be satisfied, how rows lie at each node."""
+"""Facts of the page for a board: intervals, warnings, requirements, and the rows at each node."""
 
 import json
 import re

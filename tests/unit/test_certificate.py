@@ -1,4 +1,4 @@
-"""Certificates: what is claimed is what exhaustive search finds, and no corrupted one proves what is false."""
+"""Certificates: the claim is the optimum of exhaustive search, and no corrupted certificate proves a false claim."""
 
 import json
 import random

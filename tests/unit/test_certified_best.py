@@ -1,4 +1,4 @@
-"""A best tree with its certificate in Python: each way in which it can end says what was proved, and no more."""
+"""A best tree with its certificate in Python: each way in which the search can end claims exactly what was proved."""
 
 from dataclasses import replace
 from itertools import chain, repeat

@@ -1,4 +1,4 @@
-"""What becomes of the certificate of a search: which proofs are taken for that of its tree, and in what time."""
+"""Certificates of searches: which proofs are accepted for the tree of a run, and within which time."""
 
 import time
 from itertools import count

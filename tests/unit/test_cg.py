@@ -1,5 +1,4 @@
-"""cg: the loop ends at the optimum that exhaustive search and flowoct have, prices are what they say, and any end
-leaves a tree."""
+"""cg: the loop ends at the optimum of exhaustive search and of flowoct, prices are right, and any end leaves a tree."""
 
 import json
 import time

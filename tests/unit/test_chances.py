@@ -1,4 +1,4 @@
-"""A column that looks like the probability of an action, and is read as something else, is told."""
+"""A column that looks like the probability of an action, but has another role, is reported."""
 
 import warnings
 

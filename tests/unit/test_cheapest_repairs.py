@@ -1,5 +1,4 @@
-"""What a repair of a tree takes away is what is missed least, of all that it might take, and what a kind tries is all
-that it says: each against its definition, over drawn trees."""
+"""Repairs of a tree make the cheapest change among those that they may try, by definition, over drawn trees."""
 
 from dataclasses import replace
 from itertools import combinations, product

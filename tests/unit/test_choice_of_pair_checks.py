@@ -1,4 +1,4 @@
-"""Which check of depth 2 a certificate gets, in numpy, by the kernel or by products of matrices: each says the same."""
+"""The checks of depth 2 of a certificate, in numpy, by the kernel or by matrix products, agree."""
 
 import numpy as np
 import pytest

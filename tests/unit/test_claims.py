@@ -1,5 +1,4 @@
-"""What is claimed of a tree is claimed alike by the run, its JSON, the words on screen and the estimator, however a
-solver ends; and what is claimed is so."""
+"""Run, JSON, screen and estimator make the same claim about a tree, however a solver ends; and the claim is true."""
 
 import contextlib
 import json

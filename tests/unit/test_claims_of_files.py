@@ -1,4 +1,4 @@
-"""What a solution file may claim, call by call: of the model that was built, of the one that was edited, or nothing."""
+"""Claims of a solution file, call by call: about the built model, about an edited model, or none."""
 
 import hashlib
 from dataclasses import replace

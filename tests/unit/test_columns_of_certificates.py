@@ -1,4 +1,4 @@
-"""Columns of tests of a certificate: the ranks of rows, what is a copy of what, and whose cuts count, by definition."""
+"""Columns of a certificate: ranks of rows, copies of columns, and the cuts that count, by definition."""
 
 from dataclasses import replace
 from itertools import product

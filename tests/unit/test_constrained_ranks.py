@@ -1,4 +1,4 @@
-"""Constraints on tables of so many thresholds that rows are held by ranks, and never as one column for each test."""
+"""Constraints on tables of many thresholds: rows are stored by ranks, never with one column for each split."""
 
 import numpy as np
 import pandas as pd

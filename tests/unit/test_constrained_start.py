@@ -1,4 +1,4 @@
-"""The tree that a search under constraints has at once, and what is said if it ends without a proof."""
+"""First trees of a search under constraints, and the messages of a search that ends without a proof."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Figures of constraints against what they say, and what is made of a tree that breaks one."""
+"""Figures of constraints, and the message about a tree that violates one."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The parts of constraints alone: sets of tests, whole numbers, groups, shares, repairs, against their definitions."""
+"""Parts of constraints one by one: sets of splits, whole numbers, groups, shares and repairs, by definition."""
 
 from dataclasses import replace
 from fractions import Fraction

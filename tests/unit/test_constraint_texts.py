@@ -1,4 +1,4 @@
-"""Texts of constraints at their edges: what is taken and what is refused, examples, groups and limits."""
+"""Texts of constraints at their edges: accepted and refused texts, examples, groups and limits."""
 
 from dataclasses import replace
 from itertools import product

@@ -1,4 +1,4 @@
-"""Constraints: what is written and what it means, refused in a sentence, kept from the command line to the check."""
+"""Constraints: syntax and meaning, refusals, and the same figures from the command line to the check."""
 
 import json
 from dataclasses import replace

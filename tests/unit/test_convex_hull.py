@@ -1,4 +1,4 @@
-"""Convex hulls: what is dropped is a mixture of what is kept, what is kept is extreme."""
+"""Convex hulls: dropped rows are mixtures of kept rows, and kept rows are extreme."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The fewest changes that change a prediction, against all inputs that a tree can tell apart."""
+"""The fewest changes that change a prediction, against all inputs that a tree can distinguish."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""What `odtc.fit` and `odtc.build` take in Python: labels, the column that holds them, and how data are to be read."""
+"""Data in `odtc.fit` and `odtc.build`: labels, the column that contains them, and options of reading."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""What a run claims of its tree, for every way in which it came to one; and who is refused, in a sentence."""
+"""Claims about the tree of a run, for each way in which it was found, and refusals in one sentence."""
 
 import json
 import math

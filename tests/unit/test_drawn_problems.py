@@ -1,4 +1,4 @@
-"""What the laws draw: the odd tables and constraints at which mistakes hide are among it."""
+"""The problems that property tests draw include the odd tables and constraints that reveal errors."""
 
 import numpy as np
 from hypothesis import Phase, given, seed, settings

@@ -1,4 +1,4 @@
-"""A tolerance forgives what it says and no more: figures half of it and twice it away, of every size."""
+"""Tolerances accept a difference of half their size and refuse twice their size, for figures of all sizes."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""`odtc verify` derives the encoding again: what is altered of it in a manifest is refused, though no tree asks it."""
+"""`odtc verify` derives the encoding again: a changed encoding in a manifest is refused, even if no split uses it."""
 
 import json
 from dataclasses import replace

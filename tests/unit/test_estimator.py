@@ -1,4 +1,4 @@
-"""`OptimalTreeClassifier` by scikit-learn's own checks, and what they do not ask: categories, missing cells, proofs."""
+"""`OptimalTreeClassifier`: the checks of scikit-learn, and in addition categories, missing cells and proofs."""
 
 import pickle
 import subprocess

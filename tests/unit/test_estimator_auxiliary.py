@@ -1,4 +1,4 @@
-"""Auxiliary columns in `fit`: constraints name them, no test asks them, and `predict` does without them."""
+"""Auxiliary columns in `fit`: constraints name them, no split uses them, and `predict` does not need them."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What an estimator says of its tree, and what it refuses: a small case for each thing that a single change turns."""
+"""Claims and refusals of estimators: a small case for each that a single change of the code would alter."""
 
 import warnings
 from dataclasses import replace

@@ -1,5 +1,4 @@
-"""What `OptimalTreeClassifier` refuses, as its users meet it: a ValueError (TypeError for cells) that names the
-parameter or the column."""
+"""Refusals of `OptimalTreeClassifier`: a ValueError (TypeError for cells) that names the parameter or the column."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the estimator says of its tree, and its parameters on scikit-learn's scale."""
+"""Inspection of a fitted estimator, and its parameters on scikit-learn's scale."""
 
 import warnings
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""What models say of a tree: by roles, by `says`, and what cuts and constraints are written on."""
+"""Meanings of sums of variables, by roles and by `says`, with which cuts and constraints are written."""
 
 import re
 from dataclasses import replace

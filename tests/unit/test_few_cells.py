@@ -1,4 +1,4 @@
-"""Cells that many columns have: what is remembered of one column is true of the others, and mistakes name their own."""
+"""Cells that many columns share are coded once: each column has the right codes, and errors name the right column."""
 
 import numpy as np
 import polars as pl

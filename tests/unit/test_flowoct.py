@@ -1,4 +1,4 @@
-"""FlowOCT beyond the laws: which of its columns are whole, and what is read from a point whose others are not."""
+"""FlowOCT beyond the property tests: its integer variables, and trees of points with fractional values."""
 
 import itertools
 

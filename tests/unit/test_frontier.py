@@ -1,4 +1,4 @@
-"""What a constraint costs: the same optima as one run a number, of fewer searches."""
+"""Frontiers of a constraint: the same optima as one run for each number, by fewer searches."""
 
 import json
 from dataclasses import replace

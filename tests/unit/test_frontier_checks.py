@@ -1,4 +1,4 @@
-"""What the check of a frontier says of its points, its bounds and its head, against the definition over drawn trees."""
+"""The check of a frontier, against the definition over drawn trees: its points, bounds and header."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""CART's kernel beside scikit-learn's: the same impurity is saved, with weights, least leaves and best-first growth."""
+"""CART's kernel against scikit-learn: the same decrease of impurity, with weights, leaf sizes, best-first growth."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, wherever they come: what is in hand is handed in, and nothing more is begun that lasts."""
+"""Ctrl-C and SIGTERM at any time: the best tree so far is the result, and no long step begins."""
 
 import sys
 from dataclasses import replace

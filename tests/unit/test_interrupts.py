@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: at once, or when what is not to be cut has ended."""
+"""Ctrl-C and SIGTERM take effect at once, or after a section that must not be cut."""
 
 import gc
 import signal

@@ -1,4 +1,4 @@
-"""What a number in a file of ours may be: every double, and nothing else."""
+"""Numbers in our JSON files: every double, and nothing else."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Whole numbers in memory that a double does not tell apart are refused, as in a file: they were rounded in silence."""
+"""Whole numbers in memory that doubles cannot distinguish are refused, as in a file."""
 
 import numpy as np
 import pandas as pd

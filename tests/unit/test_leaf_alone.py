@@ -1,4 +1,4 @@
-"""A tree that can only be a leaf keeps the constraints, too, or is none."""
+"""A tree that can only be a leaf satisfies the constraints, or there is none."""
 
 from dataclasses import replace
 

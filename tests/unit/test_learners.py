@@ -1,4 +1,4 @@
-"""CART and CART*: trees in the same form as all others, checked, and refused where a model is asked for."""
+"""CART and CART*: trees in the same form as all others, checked, and refused if a model is needed."""
 
 from pathlib import Path
 

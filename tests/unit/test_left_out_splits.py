@@ -1,4 +1,4 @@
-"""How many splits the columns of a certificate leave out, beside a count that compares every side with every cut."""
+"""The number of splits that the columns of a certificate leave out equals a count over each side and each cut."""
 
 from dataclasses import replace
 

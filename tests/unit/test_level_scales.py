@@ -1,4 +1,4 @@
-"""The order that levels tell by their words, held against orders written by hand."""
+"""The order of levels by their words, against orders written by hand."""
 
 import pytest
 

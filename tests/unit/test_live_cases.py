@@ -1,4 +1,4 @@
-"""The model of what a search under constraints leaves: it holds every better tree, and its optimum is the best one."""
+"""The model of the cases that a search under constraints leaves open: it contains each better tree, and the optimum."""
 
 import re
 import warnings

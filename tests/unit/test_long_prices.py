@@ -1,4 +1,4 @@
-"""A price of branch nodes with so many digits that costs under constraints are no whole numbers that can be added."""
+"""Penalties of branch nodes with so many digits that costs under constraints cannot be whole numbers."""
 
 from dataclasses import replace
 from fractions import Fraction

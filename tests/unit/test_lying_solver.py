@@ -1,4 +1,4 @@
-"""A solver that claims as optimal what it made of a part of the model."""
+"""A solver that reports as optimal the optimum of a part of the model."""
 
 import numpy as np
 import pytest

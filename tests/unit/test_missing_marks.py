@@ -1,4 +1,4 @@
-"""Marks of missing cells (--missing-mark): what is written so is an empty cell to everything that reads the file."""
+"""Marks of missing cells (`--missing-mark`): such a cell is empty to every part that reads the file."""
 
 import json
 import shlex

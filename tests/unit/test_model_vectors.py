@@ -1,4 +1,4 @@
-"""The vectors of a model are the parts that they are joined of until somebody asks for the whole."""
+"""The vectors of a model are stored in parts, which are joined at the first use of the whole."""
 
 import pickle
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A task of one's own is one file: its trees are held against all of them."""
+"""A task of your own is one file: its trees equal those of exhaustive search."""
 
 import json
 import math

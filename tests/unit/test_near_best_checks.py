@@ -1,4 +1,4 @@
-"""What a check of near-optimal trees says of each single figure that is false, and of what it cannot derive."""
+"""The check of near-optimal trees: each single wrong figure is reported, and so is each one without a proof."""
 
 import copy
 import json

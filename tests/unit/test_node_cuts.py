@@ -1,4 +1,4 @@
-"""The cuts of some rows over thresholds, and what bounds at some of them say of others, by their definitions."""
+"""Cuts of the rows of a node over thresholds, and the bounds that evaluated cuts imply for others, by definition."""
 
 import numpy as np
 import pytest

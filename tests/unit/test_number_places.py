@@ -1,4 +1,4 @@
-"""Which of a few different numbers a cell is: as a search through them says."""
+"""The position of a cell among a few different numbers equals that of a search through them."""
 
 import numpy as np
 import polars as pl

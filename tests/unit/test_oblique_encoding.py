@@ -1,5 +1,4 @@
-"""--encoding oblique: hyperplanes beside the univariate tests, and every univariate model proves the best tree over
-them."""
+"""`--encoding oblique`: hyperplanes in addition to univariate splits; each univariate model proves the best tree."""
 
 from pathlib import Path
 

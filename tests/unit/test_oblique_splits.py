@@ -1,4 +1,4 @@
-"""Oblique splits: one router whoever asks, the same in words, in JSON, in a program and in the encoding."""
+"""Oblique splits send rows the same way in words, in JSON, in a program and in the encoding."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Rows and columns of a user's own: decoded, proved of the edited model alone, and checked at the point."""
+"""Constraints and variables that a user adds: decoded, proved only of the edited model, and checked at the point."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""dpflow where constraints see what is asked: known optima, several solvers, arcs that an incumbent leaves out."""
+"""dpflow under constraints on splits: known optima, several solvers, and arcs that an incumbent excludes."""
 
 from dataclasses import replace
 from itertools import combinations

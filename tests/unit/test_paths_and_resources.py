@@ -1,4 +1,4 @@
-"""dpflow with constraints on answers and on what is asked at once: the optimum of flowoct under the same, real data."""
+"""dpflow under constraints on predictions and on splits together: the optimum of flowoct, on real data."""
 
 from dataclasses import replace
 

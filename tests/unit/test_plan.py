@@ -1,4 +1,4 @@
-"""The plan of a run: it says what the run does, with a reason for each decision, and nothing runs for it."""
+"""The plan of a run: it describes the run that follows, with a reason for each decision, and runs nothing."""
 
 import re
 

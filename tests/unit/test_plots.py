@@ -1,4 +1,4 @@
-"""What stands on a plot is readable."""
+"""Texts on a plot are readable."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Members of other packages that are broken: set aside with one warning, and no other is stopped by them."""
+"""Broken plug-ins of other packages: ignored with one warning, and without effect on others."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""`odtc predict` of files of any size: batches give what the whole file gives, and no cell stops a file by itself."""
+"""`odtc predict` of files of any size: batches equal the whole file, and no single cell ends the command."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""A path of depths and prices: the scores that proved trees stand in for are those of fits of their own."""
+"""Paths of depths and penalties: scores that follow from proved trees equal those of separate fits."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""What the record of a run without a model says, read back: each figure that is false fails the check that is of it."""
+"""Records of runs without a model, read back: each wrong figure fails the check of that figure."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What people see of a tree: the drawing, the picture, and templates of their own."""
+"""Views of a tree: the drawing, the picture, and templates of your own."""
 
 import re
 import shutil

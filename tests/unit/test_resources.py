@@ -1,4 +1,4 @@
-"""dpflow under bounds on sums over the tree: what is left out, and what the model still says."""
+"""dpflow under bounds on sums over the tree: the columns that it leaves out, and the meaning of the model."""
 
 import json
 

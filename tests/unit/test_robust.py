@@ -1,4 +1,4 @@
-"""Robust trees: what is counted is what moving the rows to every point of their boxes does."""
+"""Robust trees: the counted errors are those of moving the rows to each point of their boxes."""
 
 import json
 from itertools import product

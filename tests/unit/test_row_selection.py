@@ -1,4 +1,4 @@
-"""Selections: what is dropped is expressed by what is kept, and the whole data is what is reported on."""
+"""Row selections: dropped rows are combinations of kept rows, and figures are reported for all rows."""
 
 import csv
 import dataclasses

@@ -1,4 +1,4 @@
-"""A formulation without roles, which states by `says` what its columns mean, is one like any other."""
+"""A formulation without roles, which states the meaning of its variables by `says`, works like any other."""
 
 import numpy as np
 import pytest

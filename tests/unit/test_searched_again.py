@@ -1,4 +1,4 @@
-"""What a search again derives of a run's figures, against trying every tree, and what it leaves as the run's word."""
+"""Figures of a run that a second search proves, against exhaustive search, and those that remain claims of the run."""
 
 import math
 from dataclasses import replace

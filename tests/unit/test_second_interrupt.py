@@ -1,4 +1,4 @@
-"""The wait for a child process: what the first and the second Ctrl-C do, and the end of each limit."""
+"""Waiting for a child process: the effect of the first and second Ctrl-C, and the end of each limit."""
 
 import queue
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""A run described once: what is derived from the fields of a specification, and what one run of it promises."""
+"""Specifications of runs: derived fields, and the promises of a run that follows one."""
 
 import dataclasses
 import inspect

@@ -1,4 +1,4 @@
-"""A start is one of a MIP: to most solvers none is given for an LP, and that is said."""
+"""Starts are for MIPs: most solvers get none for an LP, and a message reports it."""
 
 from dataclasses import replace
 

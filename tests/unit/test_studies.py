@@ -1,4 +1,4 @@
-"""The engine of studies: what is finished is neither lost nor done again, whatever is killed."""
+"""The engine of studies: finished fits are neither lost nor repeated, whatever is killed."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""What the commands of the studies say where something that they need is not there."""
+"""Messages of the study commands if something that they need is missing."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""What differs between systems, with both branches: that of Windows with fakes, as no test runs there."""
+"""Differences between operating systems, both branches: Windows is simulated, because no test runs there."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The terms of a certificate beside its bound: what its leaves tell, its losses, and what it says that it is of."""
+"""The terms of a certificate in addition to its bound: figures of its leaves, its losses, and its conditions."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Tests of two columns that part the rows alike are both there if a constraint speaks of columns."""
+"""Splits on two columns that separate the rows alike both stay if a constraint speaks of columns."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""What the checks themselves are worth: a point that breaks something, and the floor under every objective."""
+"""The checks of a solution: points with violations and objectives below the lower bound fail them."""
 
 from dataclasses import replace
 

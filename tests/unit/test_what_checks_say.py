@@ -1,4 +1,4 @@
-"""What each check of verify says of a case at its edge: the words beside the verdict, and rounding on both sides."""
+"""Each check of verify at its edge cases: verdict, message, and rounding on both sides."""
 
 from dataclasses import replace
 from types import SimpleNamespace

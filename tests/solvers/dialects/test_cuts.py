@@ -1,4 +1,4 @@
-"""Cut sections in files that odtc writes: who has them reads them as they are meant, the others get plain rows."""
+"""Cut sections in model files: solvers that support them read them as cuts, the others get plain constraints."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The next multipliers: the program over the cuts met so far, begun anew after every cut, is that of a solver."""
+"""The next multipliers: the linear program over the cuts so far, solved again after each cut, equals a solver's."""
 
 import numpy as np
 import pytest

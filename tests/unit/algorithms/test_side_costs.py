@@ -1,4 +1,4 @@
-"""What trees of two levels cost on either side of each test, by sums over triples of tests, is what products tell."""
+"""Costs of trees of two levels on both sides of each split: sums over triples of splits equal matrix products."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Subtrees under constraints, searched anew: what comes back keeps everything, and nothing below one node is better."""
+"""Subtrees under constraints, searched again: the result satisfies them, and no change below one node is better."""
 
 from dataclasses import replace
 from itertools import product
