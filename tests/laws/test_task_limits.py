@@ -386,3 +386,12 @@ def test_a_price_of_many_digits_changes_no_proof_under_constraints(tmp_path, pri
     ]
     assert all(one["gap"] == 0 and one["verified"] for one in found)
     assert found[0]["objective"] == pytest.approx(found[1]["objective"], rel=1e-5)
+
+
+@pytest.mark.parametrize("text", ["features <= 0", "splits <= 0"])
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_a_leaf_is_proved_where_no_column_may_be_split_on(text, leaf):
+    """No set of columns contains the leaf, so it is compared by itself; its cost is rounded in doubles."""
+    y = [1.0, 0.3333333333333333] * 2
+    done = odtc.fit(X=[[2.0], [2.0], [0.0], [0.0]], y=y, task="regression", leaf=leaf, constraints=text)
+    assert done.proved and done.tree.n_leaves == 1 and done.solution.objective == pytest.approx(4 / 9, 1e-12)

@@ -46,7 +46,8 @@ class ExactSearch:
     def best(self, depth: int) -> Best:
         """Return the best tree of all rows. Raises Undecided if exact costs cannot be compared."""
         rows, limits = np.arange(self.engine.code.shape[1]), self.engine.limits
-        found = None if limits.of_whole_trees else self._best(rows, depth, limits.root)
+        whole = limits.of_whole_trees  # a leaf splits on no column, so no family contains it
+        found = Best(self.costs.leaf(rows), None) if whole else self._best(rows, depth, limits.root)
         families = list(self.engine.families)
         while families:
             family = families.pop()
