@@ -13,7 +13,7 @@ from odtc.algorithms.moments.lines import ExactLines
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.reading import read
 from odtc.data.tasks import linear
-from odtc.errors import CertificateError, TimeLimitReached, TreeError
+from odtc.errors import CertificateError, DataError, TimeLimitReached, TreeError
 from odtc.trees.tree import Tree
 from odtc.verification.certificate import check
 from odtc.verification.leaf_sums.lines import Lines, scales_of
@@ -435,3 +435,27 @@ def test_c_of_one_leaf_with_a_line_compiles_without_warnings(rents):
     assert run("export", "r.tree.json", "--to", "c", "-o", "r.c", folder=rents).code == 0
     code = (rents / "r.c").read_text(encoding="utf-8")
     assert code.index("(void)row;") < code.index("return 0;") and "case 0: return isnan(row->x0)" in code
+
+
+@pytest.mark.parametrize("cells", [(1e308, 1.0, 2.0, 3.0), (5e-324, 0.0, 1.0, 2.0), (1e200, 1e-200, 3.0, 4.0)])
+def test_columns_whose_lines_no_double_holds_are_refused_by_name(cells):
+    with pytest.raises(DataError, match="expected numbers below 1e.150, more than 1e-150 apart, in column 'x0'"):
+        odtc.fit(X=[[x] for x in cells * 2], y=[1.0, 4, 2, 8, 5, 7, 0, 3], task="regression", leaf="linear")
+
+
+@pytest.mark.parametrize("cells", [(1e149, 1e-149, 0.0, 3.0), (1e149, 0.0, -1e149, 1.0), (1e-149, 2e-149, 0.0, 5e-150)])
+@pytest.mark.parametrize("how", [{}, {"ridge": 1e12}, {"params": {"lambda": 0.3}}])
+def test_columns_of_all_other_sizes_have_lines(cells, how):
+    y = np.array([1.0, 4, 2, 8, 5, 7, 0, 3])
+    for unit in (1e140, 1.0, 1e-160):
+        done = odtc.fit(X=[[x] for x in cells * 2], y=y * unit, depth=1, task="regression", leaf="linear", **how)
+        assert done.verified
+        assert done.proved or max(cells) > 1  # others differ too little, compared with their range
+
+
+@pytest.mark.parametrize("task", [{"task": "regression"}, {"task": "regression", "leaf": "linear"}, {"task": "median"}])
+def test_a_penalty_far_above_all_costs_leaves_one_leaf(task):
+    """In units of such costs it is no double."""
+    y = np.array([1.0, 4, 2, 8, 5, 7, 0, 3]) * (1e-300 if task["task"] == "median" else 1e-160)
+    done = odtc.fit(X=np.arange(8.0)[:, None], y=y, params={"lambda": 0.3}, **task)
+    assert done.proved and done.verified and done.tree.n_leaves == 1

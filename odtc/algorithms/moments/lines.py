@@ -229,9 +229,9 @@ class ExactLines(ExactLeaves):
         w, s, q, *rest = (sum(map(abs, one.tolist())) for one in self.sums)
         least = self._weight.least**2
         products = [w * square for square in rest[1::3]]
-        share = max((off * float(Fraction(one, least * x.gap**2)) for one, x in zip(products, self._x)), default=0.0)
+        share = max((off * _nearest(Fraction(one, least * x.gap**2)) for one, x in zip(products, self._x)), default=0.0)
         zeros = [_divided(one, 2 * shift) * 2 * off for one, shift in zip(products, columns)]
-        ridges = [float(ridge / 4**shift) for ridge, shift in zip(self.ridges, columns)]
+        ridges = [_nearest(ridge / 4**shift) for ridge, shift in zip(self.ridges, columns)]
         total = sum(self.sums[1].tolist())
         around = _divided(q, 2 * y) - float(Fraction(total * total, w * 4**y))
         slack = ROUNDED * around + 8 * share * _divided(q, 2 * y)
@@ -258,6 +258,14 @@ class Table(NamedTuple):
 def _divided(whole: int, shift: int) -> float:
     """Return a whole number divided by a power of two, nearest in doubles."""
     return whole / (1 << shift)
+
+
+def _nearest(number: Fraction) -> float:
+    """Return the nearest double; infinity for a number beyond all."""
+    try:
+        return float(number)
+    except OverflowError:
+        return np.inf
 
 
 def _rests(whole: np.ndarray, first: np.ndarray, shift: int) -> np.ndarray:

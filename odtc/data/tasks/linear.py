@@ -11,10 +11,13 @@ import numpy as np
 
 from odtc.algorithms.moments.lines import ExactLines
 from odtc.base.text import show_figure
+from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.reading_spec import LINEAR
 from odtc.data.tasks import regression
 from odtc.errors import DataError
+
+LARGEST = 1e150  # number in a column of lines: its square is a double, and slopes of such numbers are
 
 NAME = LINEAR
 SUMMARY = "a leaf predicts a line in one numeric column; the cost of a row is its squared error"
@@ -41,9 +44,22 @@ def exact(dataset: Dataset, row_of: np.ndarray) -> ExactLines:
     ]
     ridge = Fraction(repr(float(dataset.source.get("ridge", 0.0))))
     X = np.stack([dataset.X[:, at] for at in places] or [np.zeros(dataset.n_rows)], axis=1)
+    _expect_doubles(X, [dataset.features[at].name for at in places])
+    return ExactLines(numbers(dataset.sums), X, ridge, dataset.weight, row_of, places)
+
+
+def _expect_doubles(X: np.ndarray, names: list[str]) -> None:
+    """Raise DataError for columns whose lines may have a slope, or a square of a cell, that is not a double."""
     if not np.isfinite(X).all():
         raise DataError("expected finite numbers in the columns of linear leaves; leave out the rows with others")
-    return ExactLines(numbers(dataset.sums), X, ridge, dataset.weight, row_of, places)
+    for name, column in zip(names, X.T):
+        cells = np.unique(column)
+        if np.abs(cells).max() >= LARGEST or np.diff(cells).min(initial=1.0) <= 1 / LARGEST:
+            raise DataError(
+                f"expected numbers below {LARGEST:g}, more than {1 / LARGEST:g} apart, in column {name!r} for linear "
+                f"leaves, got {cells[0]:g} to {cells[-1]:g}; correct the cells, multiply them, or leave the column out "
+                f"({option('ignore', name)})"
+            )
 
 
 def leaf_words(sums, classes, curve=(), goal="") -> str:
@@ -55,4 +71,5 @@ def leaf_words(sums, classes, curve=(), goal="") -> str:
 
 def penalty(source, slopes: np.ndarray) -> float:
     """Return the penalty of the slopes of leaves, float64 (leaves,)."""
-    return float(source.get("ridge", 0.0) * (slopes**2).sum())
+    ridge = float(source.get("ridge", 0.0))
+    return float(ridge * (slopes**2).sum()) if ridge else 0.0  # squares of slopes may be beyond doubles

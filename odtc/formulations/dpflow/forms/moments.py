@@ -51,6 +51,8 @@ EXACT_BELOW = 10**11  # whole costs below are exact in the search for medians, w
 MEDIANS_OFF = 2e-12  # of Σ w |y - median|, times the rows: what rounding adds to costs around medians, and more
 UNCERTIFIED = "a certificate of medians takes at most {} numbers, and whole ones that add up to {:g} or less"
 
+MOST_PRICE = 1e300  # penalty of a branch node, in units of the search: the costs of all rows are less
+
 TOO_FINE = (
     "some cells of a column differ so little, compared with all of them, that the search for linear leaves may take "
     "them for equal; round the numbers to fewer digits for a proof"
@@ -144,7 +146,7 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
     if not isinstance(costs, ExactCosts):
         whole = costs is not None and costs.fits  # else hazards are rounded
         unit, moments = (costs.unit, costs.moments) if whole else (Fraction(1), task.moments(encoded.sums))
-        price = float(exact_price(problem) / unit)
+        price = _in_search(exact_price(problem) / unit)
         engine = MomentSearch(rank, np.stack([*moments, count]), laws.LAWS[task.LOSS], price, *terms, report, limits)
         off = costs.off if whole else 0.0
         if not whole and encoded.task in COMPARED:
@@ -155,7 +157,7 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
             engine.base -= rounded * float(np.abs(own).sum() / float(unit) + np.abs(moments[1]).sum())
         return _of_likelihood(problem, engine, costs, unit, off)
     price = exact_price(problem) / costs.unit
-    near = float(price / costs.scale)  # the search by doubles counts in units of the scale
+    near = _in_search(price / costs.scale)  # the search by doubles counts in units of the scale
     if task.MOMENTS:
         w, s, q = costs.moments
         engine = MomentSearch(rank, np.stack([w, s, q, count]), laws.SQUARE, near, *terms, report, limits)
@@ -179,6 +181,12 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
     return _Engine(engine, costs.unit * costs.scale, engine.slack, ExactSearch(engine, costs, price, careful))
 
 
+def _in_search(price: Fraction) -> float:
+    """Return the penalty of a branch node as a double. A larger one than all costs rules out every split, like the
+    largest that some of can be added up."""
+    return float(min(price, Fraction(MOST_PRICE)))
+
+
 def _of_lines(problem: Problem, costs: "ExactLines", rows: tuple[np.ndarray, np.ndarray], terms: tuple) -> _Engine:
     """Return a search for trees with linear leaves, with the exact comparison of those that are near-optimal if the
     search has all digits of the numbers."""
@@ -188,7 +196,9 @@ def _of_lines(problem: Problem, costs: "ExactLines", rows: tuple[np.ndarray, np.
 
     (rank, count), table = rows, costs.for_search()
     price, off = exact_price(problem) / costs.unit, 2**problem.topology.depth * table.off
-    engine = SearchByIntervals(rank, LineCosts(table, count), count, float(exact_price(problem) / table.unit), *terms)
+    engine = SearchByIntervals(
+        rank, LineCosts(table, count), count, _in_search(exact_price(problem) / table.unit), *terms
+    )
     engine.most_room = None
     if off == np.inf:
         return _Engine(engine, table.unit, off)
