@@ -91,7 +91,8 @@ GROUPS = (DATA, FILE, *OF_TASKS.values(), TREE, CONSTRAINTS, MODEL, SOLVER, OUTP
 FEW = 8  # options that need no sections
 BRIEF = 16  # options up to which `-h` shows all of them
 FIRST = (  # what -h shows
-    *("--target", "--depth", "--depths", "--vary", "--constraint", "--task", "--test", "--hold-out", "--time-limit"),
+    *("--target", "--depth", "--depths", "--formulations", "--vary", "--constraint", "--task", "--test"),
+    *("--hold-out", "--time-limit"),
     *("--certificate", "--ignore", "--missing", "--class-weight", "--model", "--solver", "--folds", "-o"),
 )
 GUESSES = {"--max-depth": "--depth", "--exclude": "--ignore"}  # names that people try, and the options that they mean
@@ -142,7 +143,8 @@ class CommandHelp(typer.core.TyperCommand):
         if (count := sum(map(len, sections.values()))) <= FEW or len(sections) == 1:
             sections = {"Options": [record for records in sections.values() for record in records]}
         elif ctx.meta.get(SHORT) and count > BRIEF:
-            shown = [*_once(of_option[name] for name in FIRST if name in of_option), _all_options(ctx)]
+            first = FIRST if arguments else ("--data", *FIRST)  # with an argument, --data only replaces a moved file
+            shown = [*_once(of_option[name] for name in first if name in of_option), _all_options(ctx)]
             sections = {"Options that you need first": shown}
         elif not ctx.meta.get(EVERY):
             hidden = [title for task, title in OF_TASKS.items() if task != ctx.meta.get(TASK_OF)]

@@ -86,7 +86,14 @@ Pricing = Annotated[
         "of a leaf and a class.",
     ),
 ]
-Stem = Annotated[str | None, value_option("-o", "STEM", "Stem of the output files (default: data, model and depth).")]
+
+
+def stem_option(usual: str):
+    """Return the option for the stem of the output files, whose default has this form."""
+    return value_option("-o", "STEM", f"Stem of the output files (default: {usual}).")
+
+
+Stem = Annotated[str | None, stem_option("DATA_MODEL_dDEPTH")]
 DialectName = Annotated[
     str | None,
     value_option(
@@ -177,7 +184,12 @@ def named_by_stem(*endings: str) -> Callable[[Path], Path]:
     return named
 
 
-TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json|STEM", callback=named_by_stem(".tree.json"))]
+TreeFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TREE.json|STEM", callback=named_by_stem(".tree.json"), help="File of a tree, or the stem of its run."
+    ),
+]
 
 
 PARTS = ("hold_out", "gap")  # fields whose numbers are shares

@@ -39,7 +39,10 @@ def test_an_unknown_model_is_told_of_auto():
     assert "known: auto, " in refused(odtc("fit", MONKS / "monks-1.csv", "--model", "nope"))
 
 
-@pytest.mark.parametrize("command", [("sweep",), ("compare",), ("fit",), ("export",)])
+@pytest.mark.parametrize(
+    "command",
+    [("sweep",), ("compare",), ("fit",), ("export",), ("plot", "size"), ("plot", "regions"), ("bench", "table")],
+)
 def test_an_argument_is_shown_without_a_type_of_python(command):
     shown = odtc(*command, "--help").out
     arguments = shown.partition("Arguments:\n")[2].partition("\n\n")[0]
@@ -109,3 +112,18 @@ def test_a_natural_guess_of_a_column_to_leave_out_is_taken(word, tmp_path):
 def test_a_guess_is_an_option_only_before_the_end_of_options(tmp_path):
     (tmp_path / "--exclude").write_text("a,y\n1,n\n2,p\n")
     assert odtc("inspect", "--json", "--", "--exclude", folder=tmp_path).code == 0
+
+
+def test_every_argument_is_described():
+    commands, bare = [("odtc", get_command(app))], []
+    while commands:
+        name, command = commands.pop()
+        commands += [(f"{name} {one}", inner) for one, inner in getattr(command, "commands", {}).items()]
+        arguments = [one for one in command.params if one.param_type_name == "argument"]
+        bare += [f"{name} {one.name}" for one in arguments if not one.help]
+    assert not bare
+
+
+@pytest.mark.parametrize(("command", "usual"), [("tune", "tuned"), ("refit", "refit"), ("fit", "MODEL_dDEPTH")])
+def test_the_usual_name_of_the_files_is_the_one_of_the_command(command, usual):
+    assert f"(default: DATA_{usual})" in " ".join(odtc(command, "--help").out.split())

@@ -7,7 +7,7 @@ import typer
 
 from odtc.base import interrupts
 from odtc.cli import console
-from odtc.cli.help_page import GroupHelp
+from odtc.cli.help_page import CommandHelp, GroupHelp
 from odtc.cli.options import READING, ClusterAddress, Depths, Json, Part, names, takes, value_option, whole_numbers
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
@@ -50,7 +50,7 @@ PeerFiles = Annotated[
 RESULTS = Path("bench-models.jsonl")
 
 
-@bench.command()
+@bench.command(cls=CommandHelp)
 @takes(
     Part(
         ModelSpec,
@@ -149,7 +149,7 @@ def _expect_known(spec, peer_files: str | None) -> None:
         )
 
 
-@bench.command()
+@bench.command(cls=CommandHelp)
 def table(
     results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl", help="Results of `odtc bench models`.")] = RESULTS,
     o: TableFile = None,
@@ -175,7 +175,7 @@ FitsFolder = Annotated[
 ListData = Annotated[bool, typer.Option("--list-data", help="Only print the expected files with their SHA-256.")]
 
 
-@bench.command()
+@bench.command(cls=CommandHelp)
 @takes(
     Part(
         SolvingSpec,
@@ -189,7 +189,7 @@ ListData = Annotated[bool, typer.Option("--list-data", help="Only print the expe
 def paper(
     spec,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Table or figure of a paper (default: list the names).")
+        str | None, typer.Argument(metavar="NAME", help="Table or figure of a paper (default: list the names).")
     ] = None,
     data: DataFolder = None,
     list_data: ListData = False,

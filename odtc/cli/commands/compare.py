@@ -9,7 +9,7 @@ import typer
 from odtc.base.text import count_of, percent_text, table_text
 from odtc.base.wording import option
 from odtc.cli import console
-from odtc.cli.help_page import GroupHelp
+from odtc.cli.help_page import CommandHelp, GroupHelp
 from odtc.cli.options import LAYOUT_PART, DataFile, Json, TreeFile, described, labelled, takes, value_option
 from odtc.errors import ChoiceError
 
@@ -170,8 +170,12 @@ def _print_agreement(found, rows: int) -> None:
         print("\nno row differs")
 
 
-@plot.command()
-def progress(run: Annotated[str, typer.Argument(metavar="STEM")], o: Picture, inches: Inches = None) -> None:
+@plot.command(cls=CommandHelp)
+def progress(
+    run: Annotated[str, typer.Argument(metavar="STEM", help="Stem of a run by a solver.")],
+    o: Picture,
+    inches: Inches = None,
+) -> None:
     """Draw incumbent and bound over time."""
     from odtc.evaluation import plots as pictures
     from odtc.evaluation.html_report import open_run
@@ -185,7 +189,7 @@ def progress(run: Annotated[str, typer.Argument(metavar="STEM")], o: Picture, in
     print(_picture(o, lambda ax: pictures.progress(opened.fit.solution.history, ax, opened.name), inches))
 
 
-@plot.command()
+@plot.command(cls=CommandHelp)
 @takes(LAYOUT_PART)
 def size(
     runs: Runs,
@@ -201,8 +205,12 @@ def size(
     print(_picture(o, _sized(compared(runs, data, _reading(data, spec))), inches))
 
 
-@plot.command()
-def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: Picture, inches: Inches = None) -> None:
+@plot.command(cls=CommandHelp)
+def tuning(
+    file: Annotated[Path, typer.Argument(metavar="STEM.tune.json", help="Result of `odtc tune`.")],
+    o: Picture,
+    inches: Inches = None,
+) -> None:
     """Draw score against the number of leaves for the settings of `odtc tune`, with the Pareto front."""
     from odtc.data.task import TASKS
     from odtc.evaluation import plots as pictures
@@ -215,7 +223,7 @@ def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: P
     print(_picture(o, lambda ax: pictures.pareto(points, ax, "leaves (mean)", title, of), inches))
 
 
-@plot.command()
+@plot.command(cls=CommandHelp)
 def profile(
     results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl", help="Results of `odtc bench models`.")],
     o: Picture,
@@ -233,7 +241,7 @@ def profile(
     print(_picture(o, lambda ax: draw_profiles(found, ax, metric), inches))
 
 
-@plot.command()
+@plot.command(cls=CommandHelp)
 @takes(LAYOUT_PART)
 def regions(
     tree: TreeFile,

@@ -96,7 +96,9 @@ VerifyLimit = Annotated[
 
 
 def verify(
-    solution_file: Annotated[Path | None, typer.Argument(metavar="FILE|STEM")] = None,
+    solution_file: Annotated[
+        Path | None, typer.Argument(metavar="FILE|STEM", help="File of odtc, or the stem of a run.")
+    ] = None,
     manifest: ManifestFile = None,
     log: Annotated[Path | None, value_option("--log", "FILE", "Log of the solver.")] = None,
     solver_template: RawOf = None,

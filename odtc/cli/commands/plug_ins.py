@@ -51,7 +51,12 @@ def list_(
         print(f"{name:<{width}}  {summary}")
 
 
-def info(name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_members)]) -> None:
+def info(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", autocompletion=_members, help="Name of a plug-in, such as oct or leaf_rows."),
+    ],
+) -> None:
     """Describe a model, constraint, encoding, solver, … and its parameters."""
     from odtc.cli.catalogue import describe
 

@@ -15,13 +15,13 @@ from odtc.cli.options import (
     SPLITTING,
     DataFile,
     Json,
-    Stem,
     Templates,
     TestFile,
     TreeFile,
     names,
     share,
     stem_named,
+    stem_option,
     takes,
     value_option,
 )
@@ -84,7 +84,7 @@ def refit(
     pool: Annotated[int, value_option("--pool", "K", "Largest number of near-optimal trees to compare.")] = 200,
     old_data: OldData = None,
     test: TestFile = None,
-    o: Stem = None,
+    o: Annotated[str | None, stem_option("DATA_refit")] = None,
     templates: Templates = None,
     as_json: Json = False,
 ) -> None:

@@ -29,9 +29,9 @@ from odtc.cli.options import (
     Part,
     Rule,
     Score,
-    Stem,
     completing,
     stem_named,
+    stem_option,
     takes,
     value_option,
     whole_numbers,
@@ -101,7 +101,7 @@ def tune(
     cluster: ClusterAddress = None,
     script: ArrayScript = None,
     part: ArrayPart = None,
-    o: Stem = None,
+    o: Annotated[str | None, stem_option("DATA_tuned")] = None,
     as_json: Json = False,
 ) -> None:
     """Choose depth and parameters by cross-validation, and fit the best setting on all rows."""
