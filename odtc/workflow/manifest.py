@@ -582,9 +582,7 @@ def _problem(facts: dict) -> Problem:
         label_type=facts.get("label_type", AS_TEXT),
         goal=TASKS.get(facts["data"].get("task", CLASSIFICATION)).terms(facts["data"]).get("goal", ""),
         sums=_unpack_rows(rows["sums"], n, MOST_SUMS + MOST_SUMS * len(classes)) if "sums" in rows else None,
-        lines=_read_lines(rows["lines"], n, len(features), facts["data"].get("ridge", 0.0))
-        if "lines" in rows
-        else None,
+        lines=_read_lines(rows["lines"], n, len(features), facts["data"]) if "lines" in rows else None,
         groups=tuple(_groups(of, n) for of in facts.get("groups", ())),
     )
     if not n == len(encoded.y) == len(encoded.weight) == len(encoded.copies):
