@@ -63,7 +63,7 @@ class RunOfTree:
         """STEM.run.json if it is the record of this tree; {} without one, or if it is the record of another."""
         if self.of_another and self._say is not None:
             self._say(f"note: {self.of_another}, so it is ignored; restore the record of this tree, or remove it")
-        return self._found if self.digest in self._digests else {}
+        return self._found if self._digests and not self.of_another else {}
 
     @property
     def of_another(self) -> str:
