@@ -136,6 +136,51 @@ def _watcher(group: int, folder: str | Path | None, mark: str) -> subprocess.Pop
     return watcher
 
 
+class _End:
+    """The end of a child: why it was told to stop, if it was, and when it is no longer awaited.
+
+    Parameters
+    ----------
+    tell : callable
+        Tells the child to stop.
+    limit : float or None
+        Seconds from its start after which it is told.
+    grace : float
+        Seconds that it has after the limit.
+    """
+
+    def __init__(self, tell: Callable[[], object], limit: float | None, grace: float):
+        self._tell, self._limit, self._grace = tell, limit, grace
+        self.why: str | None = None  # "time_limit" or "interrupted"
+        self._next = self._last = float("inf")  # the moments of the next step and of the last one (time.monotonic())
+
+    def begin(self) -> None:
+        """Let the limit begin, unless the child was told to stop before."""
+        if self._limit is not None and self.why is None:
+            self._next = time.monotonic() + self._limit + NUDGE
+            self._last = self._next + self._grace
+
+    def stop(self, why: str, seconds: float) -> None:
+        """Tell the child to stop within these seconds."""
+        self.why, self._next = why, min(time.monotonic() + seconds, self._last)
+        self._tell()
+
+    def stop_in(self, seconds: float) -> None:
+        """Tell the child to stop within these seconds, if it has not been told; otherwise only shorten the wait."""
+        if self.why is None:
+            self.stop("interrupted", seconds)
+        self._next = min(self._next, time.monotonic() + seconds)
+
+    def wait(self) -> float | None:
+        """Return the seconds until the next step, after telling the child to stop at its limit; None if the time after
+        that is over, too."""
+        left = self._next - time.monotonic()
+        if left <= 0 and self.why is None:
+            self.stop("time_limit", self._grace)
+            left = self._next - time.monotonic()
+        return left if left > 0 else None
+
+
 def attend(
     child: Child,
     take: Callable[[Any], object],
@@ -147,56 +192,58 @@ def attend(
 ) -> str | None:
     """Pass every event to `take` until it returns True or the output of the child ends.
 
-    At `limit` plus NUDGE seconds after the start (of the process, or of the event "started" if `started` is False),
-    `tell` is called; `grace` seconds later, or at a second Ctrl-C, this returns. After Ctrl-C it returns in GRACE
-    seconds, or at the end of the limit if that is sooner. `ends_in()`, if given, returns the seconds that the process
-    may still run, or None while it may continue: at its first number `tell` is called, and at the end of these seconds
-    this returns. If others keep the output of an ended process open, PARTING seconds of silence are awaited. Returns
-    "time_limit" or "interrupted" if this stopped the process, otherwise None.
+    After Ctrl-C this returns in GRACE seconds, or at the end of the limit if that is sooner. If others keep the output
+    of an ended process open, PARTING seconds of silence are awaited.
+
+    Parameters
+    ----------
+    child : Child
+    take : callable
+        Takes an event; returns True if it was the last one.
+    tell : callable
+        Called NUDGE seconds after the limit, or after Ctrl-C; `grace` seconds later, or at a second Ctrl-C, this
+        returns.
+    limit : float or None
+        Seconds from the start of the process, or from the event "started" if `started` is False.
+    started : bool
+    ends_in : callable or None
+        Returns the seconds that the process may still run, or None while it may continue: at its first number `tell` is
+        called, and at the end of these seconds this returns.
+    grace : float
+
+    Returns
+    -------
+    str or None
+        "time_limit" or "interrupted" if this stopped the process, otherwise None.
     """
-    stopped, deadline, latest, ended = None, float("inf"), float("inf"), None
-    if started and limit is not None:
-        deadline = time.monotonic() + limit + NUDGE
-        latest = deadline + grace
-
-    def ask(why: str, seconds: float) -> None:
-        nonlocal stopped, deadline
-        stopped, deadline = why, min(time.monotonic() + seconds, latest)
-        tell()
-
+    end, ended = _End(tell, limit, grace), None
+    if started:
+        end.begin()
     while True:
         try:
-            left = ends_in() if ends_in is not None else None
-            if left is not None:
-                if stopped is None:
-                    ask("interrupted", left)
-                deadline = min(deadline, time.monotonic() + left)
-            wait = deadline - time.monotonic()
-            if wait <= 0:  # also if it never stops talking
-                if stopped is not None:
-                    return stopped
-                ask("time_limit", grace)
-                continue
+            if ends_in is not None and (left := ends_in()) is not None:
+                end.stop_in(left)
+            wait = end.wait()  # also if it never stops talking
+            if wait is None:
+                return end.why
             try:
                 event = child.events.get(timeout=min(wait, POLL))
             except queue.Empty:
                 if system.has_ended(child.process):
                     ended = ended or time.monotonic()
                     if time.monotonic() - ended > PARTING:
-                        return stopped
+                        return end.why
                 continue
             if event is None:
-                return stopped
+                return end.why
             if event == "started":
-                if limit is not None and stopped is None:
-                    deadline = time.monotonic() + limit + NUDGE
-                    latest = deadline + grace
+                end.begin()
             elif take(event):
-                return stopped
+                return end.why
         except KeyboardInterrupt:
-            if stopped is not None:
+            if end.why is not None:
                 return "interrupted"
-            ask("interrupted", GRACE)
+            end.stop("interrupted", GRACE)
 
 
 def quick_output(argv: Sequence[str], env: Mapping[str, str]) -> str:
