@@ -103,12 +103,8 @@ def decode(
     if not solution.has_solution:
         raise no_solution(Unsolved(problem, model, solution))
     solution = supported(model, by_own_splits(model, solution))
-    point_heap = heap = tree_of(model, solution.x)
-    if is_withdrawn := UNSUPPORTED in solution.message:
-        solution, searched = by_own_search(problem, solution, point_heap)
-        if solution.termination == Termination.INFEASIBLE:
-            raise no_solution(Unsolved(problem, model, solution))
-        heap = point_heap if searched is None else searched
+    point_heap, is_withdrawn = tree_of(model, solution.x), UNSUPPORTED in solution.message
+    solution, heap = _by_own_search(model, solution, point_heap) if is_withdrawn else (solution, point_heap)
     if not solution.scope and solution.overall is None:
         solution = replace(solution, scope=problem.module.scope(problem))
     dataset = _read_anew(problem, dataset)
@@ -154,6 +150,15 @@ def _matched(model: "Model", solution) -> "tuple[Model, Solution, bool]":
     if built is not model:  # rows and columns of its user, or arrays in the place of its own
         model, solution = replace(built, edited=model), of_edited(built, model, solution)
     return model, solution, is_nameless
+
+
+def _by_own_search(model: "Model", solution: Solution, point_heap: HeapTree) -> tuple[Solution, HeapTree]:
+    """Return the solution whose proof was withdrawn, as a search of a moment judges it, and the best tree known; raises
+    NoSolutionError if that search proves that there is none."""
+    solution, heap = by_own_search(model.problem, solution, point_heap)
+    if solution.termination == Termination.INFEASIBLE:
+        raise no_solution(Unsolved(model.problem, model, solution))
+    return solution, point_heap if heap is None else heap
 
 
 def _known_here(problem: Problem, solution: Solution) -> list[tuple[str, HeapTree]]:

@@ -19,7 +19,7 @@ from odtc.workflow.row_selection.rest_bound import bound_by_parts
 from odtc.workflow.row_selection.selection import parts_of, select_in_rounds
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import Reporter
-from odtc.workflow.specification import RunSpec
+from odtc.workflow.specification import ModelSpec, RunSpec
 
 # (specification, rows, rows to test on, sink, reporter) → the Fit of one run
 RunOnce = Callable[[RunSpec, Dataset, str | Path | None, Sink, Reporter], Fit]
@@ -51,6 +51,11 @@ def run_in_rounds(
         Makes the sink of each round.
     reporter : Reporter
 
+    Returns
+    -------
+    Fit
+        With the bound of all rows and the figures of each round.
+
     Raises
     ------
     NoSolutionError, TimeLimitReached
@@ -64,22 +69,7 @@ def run_in_rounds(
     runs = _Runs(run_once, test, sink, reporter)
     limit, parts = deadline.limit_left(began, spec.solving.time_limit), parts_of(wanted.select)
     limit_of_rounds = limit / 2 if limit is not None and parts else limit
-    candidates = []
-    for place, once in enumerate(each):
-        left = deadline.limit_left(began, limit_of_rounds)
-        seconds = None if left is None else max(deadline.MOMENT, left / (len(each) - place))
-        say = partial(_say_of_model, reporter, f"{once.model.model}: " if len(each) > 1 else "")
-        fit = partial(runs.fit, once)
-        try:
-            candidates.append(
-                select_in_rounds(dataset, wanted.select, wanted.depth, fit, say, seconds, runs.is_interrupted)
-            )
-        except (NoSolutionError, TimeLimitReached) as problem:
-            if place + 1 == len(each) and not candidates:
-                raise
-            say(str(problem))
-        if runs.is_interrupted():
-            break
+    candidates = _best_of_each(wanted, each, dataset, runs, partial(deadline.limit_left, began, limit_of_rounds))
     best = min(candidates, key=lambda done: (len(done.all_rows.breaks), done.all_rows.loss))
     runs.choose(best)
     bounds = [done.all_rows.bound for done in runs.fits]
@@ -89,6 +79,31 @@ def run_in_rounds(
         bounds.append(bound_by_parts(dataset, parts, prove, reporter.say, left, runs.is_interrupted))
     facts = tuple(_round_facts(n, done, done is best, len(each) > 1) for n, done in enumerate(runs.fits, 1))
     return replace(best, bound_of_all=max((bound for bound in bounds if bound is not None), default=None), rounds=facts)
+
+
+def _best_of_each(
+    wanted: ModelSpec,
+    each: Sequence[RunSpec],
+    dataset: Dataset,
+    runs: "_Runs",
+    left: Callable[[], float | None],
+) -> list[Fit]:
+    """Return the best Fit of the rounds of each model that has one; `left()` are the seconds left for all rounds."""
+    found: list[Fit] = []
+    for place, once in enumerate(each):
+        seconds = left()
+        seconds = None if seconds is None else max(deadline.MOMENT, seconds / (len(each) - place))
+        say = partial(runs.say, f"{once.model.model}: " if len(each) > 1 else "")
+        fit = partial(runs.fit, once)
+        try:
+            found.append(select_in_rounds(dataset, wanted.select, wanted.depth, fit, say, seconds, runs.is_interrupted))
+        except (NoSolutionError, TimeLimitReached) as problem:
+            if place + 1 == len(each) and not found:
+                raise
+            say(str(problem))
+        if runs.is_interrupted():
+            break
+    return found
 
 
 class _Runs:
@@ -109,6 +124,10 @@ class _Runs:
     def is_interrupted(self) -> bool:
         """Return whether Ctrl-C or SIGTERM ended a run."""
         return self._interrupted
+
+    def say(self, name: str, text: str) -> None:
+        """Report a text on the model of this name."""
+        self._reporter.say(name + text)
 
     def fit(self, once: RunSpec, part: Dataset, seconds: float | None) -> Fit:
         """Return the Fit of one round."""
@@ -133,10 +152,6 @@ class _Runs:
         """Report to the sink which of the rounds is the result."""
         at = next(at for at, done in enumerate(self.fits) if done is best)
         self._sink.chosen(self._sinks[at], self._sinks[:at] + self._sinks[at + 1 :])
-
-
-def _say_of_model(reporter: Reporter, name: str, text: str) -> None:
-    reporter.say(name + text)
 
 
 def _proving(each: Sequence[RunSpec], fits: Sequence[Fit]) -> RunSpec:
