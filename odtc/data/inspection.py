@@ -184,8 +184,7 @@ def inspect_data(
     n_candidate_splits: int | None
     try:
         lacks_cells = gaps.any() or whole.n_unlabelled or _gaps(whole.auxiliary_X, whole.n_rows).any()
-        is_whole = reading.missing == "separate" or not lacks_cells
-        kept = whole if is_whole else read_as(data, reading)
+        kept = read_as(data, reading) if lacks_cells and reading.missing != "separate" else whole
         names, left_out = [feature.name for feature in kept.features], kept.left_out
         if len(names) < len(whole.features):  # columns without a cell leave out no rows
             gaps = _gaps(whole.X, whole.n_rows, [feature.name in names for feature in whole.features])

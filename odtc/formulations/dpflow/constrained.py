@@ -411,8 +411,7 @@ def search(
     if start is not None and (heaps := posed.heaps(start)) is not None:
         engine.begun = (engine.start(*heaps) and is_inherited) or engine.begun  # a neighbour's tree is a better start
     at_least = engine.floor = ceil(floor / posed.unit - 1e-6)
-    interrupted = deadline.is_interrupted()
-    settling = _settling_prices(engine, derived.at_prices, floor)
+    interrupted, settling = deadline.is_interrupted(), _settling_prices(engine, derived.at_prices, floor)
     try:
         if settling is not None:
             engine.settled_elsewhere = settling.settled()
