@@ -158,5 +158,14 @@ def test_the_python_program_names_the_row_that_it_cannot_read(tmp_path):
         assert "Traceback" not in run.stderr
 
 
+def test_the_python_program_refuses_text_in_another_encoding_in_one_sentence(tmp_path):
+    tree = Tree(Branch(Threshold(0, 1.0), Leaf(0), Leaf(1)), (Feature("x", "numeric"),), ("a", "b"))
+    (tmp_path / "tree.py").write_text(render_tree(tree, "python"), encoding="utf-8")
+    for text in ("x;Größe\n1;2\n", "x;y\n1;ä\n"):
+        run = subprocess.run([sys.executable, tmp_path / "tree.py"], input=text.encode("cp1252"), capture_output=True)
+        assert run.returncode == 1
+        assert run.stderr == b"expected UTF-8 text on stdin, got other bytes; save the file as UTF-8\n"
+
+
 def test_exports_and_readers_take_the_same_words_for_missing():
     assert MISSING_WORDS == column_types.MISSING_CELLS
