@@ -216,13 +216,9 @@ def rank_rows(
     _look(loss.size)
     ranks = ranks[first]
     if loss.shape[1] == 2 and least <= 1:
-        gain = whole[:, 0] - whole[:, 1]
-        kept = np.arange(len(gain)) if keep else np.flatnonzero(gain)
-        entry, label, gain, most, stride = kept, np.zeros(len(kept), np.int32), gain[kept], np.abs(gain[kept]), 1
-        rows = rows[kept]
+        (entry, label, gain, most, rows), stride = _entries_of_two_labels(whole, rows, keep), 1
     else:
-        entry, label, gain, most, rows = _entries(whole, rows, keep or least > 1)
-        stride = loss.shape[1]
+        (entry, label, gain, most, rows), stride = _entries(whole, rows, keep or least > 1), loss.shape[1]
     whole_type = _whole_type(most, price)
     _look(len(entry))
     ranks = np.ascontiguousarray(ranks[entry], np.uint32)
@@ -371,6 +367,15 @@ def decimal_places(values: np.ndarray) -> int | None:
         if (np.abs(scaled - np.rint(scaled)) <= DECIMAL * largest * 10.0**digits).all():
             return digits
     return None
+
+
+def _entries_of_two_labels(whole, rows, keep):
+    """Return the same as `_entries` for two labels: one entry for each row, whose gain is negative if the second label
+    costs more."""
+    gain = whole[:, 0] - whole[:, 1]
+    kept = np.arange(len(gain)) if keep else np.flatnonzero(gain)
+    gain = gain[kept]
+    return kept, np.zeros(len(kept), np.int32), gain, np.abs(gain), rows[kept]
 
 
 def _entries(whole, rows, keep):
