@@ -10,6 +10,7 @@ const { kindsOf, cutGroups, rankColumns, countSplits } = require("./columns.js")
 const { expectTerms, labelCost } = require("./tree.js");
 const subtreesOf = require("./subtrees.js");
 
+const MOST_COUNTED = 3; // labels of a state of three levels that names no others
 const ENTRY = /^f?[0-9]{1,16}(,[0-9]{1,9},[0-9]{1,9},[0-9]{1,9},[0-9]{1,9})*$/;
 
 function checkLabels(facts, data, loss, { price, scale }) {
@@ -128,7 +129,10 @@ function stateBound(facts, rows, C, price, least) {
       expect(!state.points.length, `${where} names states of a level that there is not`);
       return checkCounted(state, height, where);
     }
-    if (height === 3 && !state.points.length && least === 1) return checkCounted(state, height, where);
+    if (height === 3 && !state.points.length && least === 1) {
+      expect(target <= price || K <= MOST_COUNTED, `${where} leaves three levels of ${K} labels to the check`);
+      return checkCounted(state, height, where);
+    }
     const name = (number, rowsOf) => {
       const child = (levels[j + 1] || [])[number - 1];
       expect(child, `${where} names a state that there is not`);

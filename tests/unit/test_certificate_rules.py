@@ -17,16 +17,15 @@ from odtc.formulations.dpflow import interval_states
 from odtc.formulations.dpflow.threshold_search import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.testing.exhaustive import cheapest
-from odtc.verification import three_levels
 from odtc.verification.certificate import check, read_certificate, stated
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.claim import words as in_words
+from odtc.verification.compiled_pairs import PairCheck
 from odtc.verification.constrained.constrained_certificate import read_problem
 from odtc.verification.interval_bound import IntervalBound
 from odtc.verification.labels import terms_of
 from odtc.verification.leaf_sums import every_tree
 from odtc.verification.node_cuts import Rows
-from odtc.verification.three_levels import least_of_two
 from odtc.verification.threshold_columns import distinct_columns, left_of
 from tests import pipeline
 from tests.plain_kernels import run_plain
@@ -333,28 +332,30 @@ def least(X, loss, rows, height, price) -> float:
     return best
 
 
-@pytest.mark.parametrize("unit", [1, 2**22, 2**40], ids=["small", "beyond 24 bits", "beyond 40 bits"])
-@given(seed=st.integers(0, 10**6), labels=st.integers(1, 4))
+@pytest.mark.parametrize("unit", [1, 2**22, 2**40], ids=["small", "about 30 bits", "beyond 40 bits"])
+@given(seed=st.integers(0, 10**6), labels=st.integers(2, 4))
 @settings(max_examples=40, deadline=None)
 def test_trees_of_two_levels_are_counted_exactly(unit, seed, labels):
-    """By products of matrices, in floats of 32 or 64 bits; also over splits that separate no rows, and over none."""
+    """In sums of 32 or 64 bits, of tests that are one cut of a column each."""
     rng = np.random.default_rng(seed)
-    X = rng.random((rng.integers(0, 6), rng.integers(1, 10))) < rng.random()
-    loss = rng.integers(0, 6, (X.shape[1], labels)).astype(float) * unit + rng.integers(0, 2, (X.shape[1], labels))
+    X = rng.random((rng.integers(1, 6), rng.integers(2, 10))) < rng.random()
+    X[0, :2] = True, False
+    loss = rng.integers(0, 60, (X.shape[1], labels)).astype(float) * unit + rng.integers(0, 2, (X.shape[1], labels))
+    loss -= loss.min(axis=1, keepdims=True)
     price = float(rng.choice([0, 1, unit, 2**24 + 1]))
-    whole = np.ones(X.shape[1], bool)
-    exact = [
-        price + least(X, loss, side, 1, price) + least(X, loss, ~side, 1, price)
-        for side in X
-        if side.any() and not side.all()
-    ]
-    assert least_of_two(X.T, loss, price) == min(exact, default=np.inf) >= least(X, loss, whole, 2, price)
+    sides = [(side, ~side) for side in X if side.any() and not side.all()]
+    best = min(price + sum(least(X, loss, side, 1, price) for side in both) for both in sides)
+    rows = Rows(distinct_columns(X.T.astype(np.int64)), loss, np.ones(X.shape[1], np.int64), price, 1)
+    every = np.arange(X.shape[1])
+    PairCheck().require(rows, every, best)
+    with pytest.raises(CertificateError, match=f"after each other costs {best:.0f} there"):
+        PairCheck().require(rows, every, best + 1)
 
 
 @given(seed=st.integers(0, 10**6), labels=st.integers(2, 3), price=st.sampled_from([0, 1, 3]))
 @settings(max_examples=12, deadline=None)
 def test_the_best_trees_on_either_side_of_each_test_are_those_of_trying_all(seed, labels, price):
-    """Two levels at once, by loops and by products of matrices."""
+    """Two levels at once."""
     rng = np.random.default_rng(seed)
     X = rng.random((rng.integers(3, 6), rng.integers(3, 12))) < 0.5
     X[:, 0] ^= (X == X[:, :1]).all(axis=1)
@@ -362,8 +363,7 @@ def test_the_best_trees_on_either_side_of_each_test_are_those_of_trying_all(seed
     exact = [sorted(least(X, loss, side, 2, price) for side in (~x, x)) for x in X]
     with pytest.MonkeyPatch.context() as patch:
         run_plain(patch)
-        for sides in (every_tree.least_sides(X, loss, price), three_levels._least_sides(X.T, loss, price)):
-            assert np.sort(np.asarray(sides).reshape(-1, 2), axis=1).tolist() == exact
+        assert np.sort(every_tree.least_sides(X, loss, price), axis=1).tolist() == exact
 
 
 @given(data=st.data(), depth=st.sampled_from([1, 2, 3]), price=st.sampled_from([0.0, 0.05]))

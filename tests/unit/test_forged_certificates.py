@@ -19,7 +19,7 @@ from odtc.data.reading import read
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.threshold_search import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
-from odtc.verification import compiled_pairs, pair_kernel, three_levels
+from odtc.verification import pair_kernel, three_levels
 from odtc.verification.certificate import check, read_certificate
 from odtc.verification.constrained import constrained_certificate, listed_cases, multiplier_bound, one_column
 from odtc.verification.threshold_columns import left_of
@@ -173,7 +173,7 @@ def other_schema(folder):
 
 def compiled(given: Callable) -> Callable:
     """The check of pairs by the function that numba compiles, as it is written."""
-    return patched(compiled_pairs, "FEW", 0, patched(pair_kernel, "least_pair", pair_kernel.least_pair.function, given))
+    return patched(pair_kernel, "least_pair", pair_kernel.least_pair.function, given)
 
 
 def without_rows(_):

@@ -241,7 +241,6 @@ def test_a_kernel_that_pauses_at_every_step_finds_what_it_finds_at_once(n_classe
             return pauses[-1]
 
         monkeypatch.setattr(pair_kernel, "least_pair", kernel)
-        monkeypatch.setattr(compiled_pairs, "FEW", 0)
         for steps in (0, 10, 10**9):
             monkeypatch.setattr(compiled_pairs, "STEPS", steps)
             compiled_pairs.PairCheck().require(rows, members, least)
@@ -260,7 +259,6 @@ def test_the_deadline_ends_the_check_of_one_tree_of_depth_two(monkeypatch):
             raise TimeLimitReached("it has passed")
 
     monkeypatch.setattr(compiled_pairs, "STEPS", 0)
-    monkeypatch.setattr(compiled_pairs, "FEW", 0)
     monkeypatch.setattr(compiled_pairs, "deadline", SimpleNamespace(check=passes))
     with pytest.raises(TimeLimitReached):
         check(facts, problem.encoded.dataset)
