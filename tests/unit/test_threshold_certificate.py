@@ -165,6 +165,28 @@ def test_three_levels_are_counted_from_the_data(seed):
         check(facts | {"states": [str(best + 1)], "bound": facts["bound"] + 1}, problem.encoded.dataset)
 
 
+def test_of_two_bounds_of_a_side_one_of_all_trees_is_enough():
+    """Of pima-diabetes with 10 rows in each leaf the check counted 710 states instead of 415, in six times the time."""
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 30, (120, 3)).astype(float), rng.integers(0, 2, 120).astype(np.int32)
+    features = tuple(Feature(f"x{j}", "numeric") for j in range(3))
+    dataset = Dataset("drawn", X, y, features, ("p", "q"), np.ones(120), "y", "drop")
+    problem = pipeline.pose(dataset, "dpflow", 3, constraints=["leaf_rows >= 8"])
+    facts = certify(problem)
+    assert check(json.loads(json.dumps(facts)), dataset).optimal
+    root, below = (text.split(";") for text in facts["states"])
+    sides: dict[tuple[int, int, int], dict[bool, int]] = {}
+    numbers = list(map(int, root[0].split(",")[1:]))
+    for column, cut, *named in zip(*(numbers[at::4] for at in range(4))):
+        for side, number in enumerate(named):
+            if number and column < len(facts["columns"]):
+                entry = below[number - 1]
+                sides.setdefault((column, cut, side), {})[entry[0] == "f"] = int(entry.removeprefix("f"))
+    twice = [bounds for bounds in sides.values() if len(bounds) > 1]
+    idle = [bounds for bounds in twice if bounds[False] <= bounds[True]]  # another split may name more
+    assert twice and len(idle) < len(twice) / 4, (len(idle), len(twice))
+
+
 @pytest.mark.parametrize("seed", [20024, 20150, 20153, 20249])
 def test_a_cut_that_another_column_has_too_is_closed_there(seed):
     """Of equal tests of two columns the search evaluates one."""

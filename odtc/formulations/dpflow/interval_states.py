@@ -142,6 +142,8 @@ def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool]
     if search.relaxed is None:
         sides = _needed(search, inside, sides, lower - search.ranked.price, whole)
     for split, values in sides.items():
+        if len(values) == 2:  # a bound of all trees is one of those with enough rows, too
+            values[0] = [(key, bound if bound > free else 0) for (key, bound), (_, free) in zip(*values)]
         for (_, kind), nodes in zip(kinds, values):
             numbers = [below.of(key, bound, kind) for key, bound in nodes]
             if any(numbers):
