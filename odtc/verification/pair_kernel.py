@@ -24,6 +24,7 @@ FIRST = 10  # columns that are counted first at a cut: those of the least bounds
 NOTED = 16  # cuts of a column, of which the bounds are kept for the next state, and
 NUMBERS = 1 << 21  # of these at most
 PAUSED = -1  # in place of a cost
+NARROW = 2**30  # total cost of rows below which sums have 32 bits, of which a processor compares more at once
 LISTED, BEGUN, COLUMN, TOP, HELD, OLD = range(6)  # of `at`
 LAST, MIXED = 1, 2  # flags of a unit: the last of its block; of two labels, with rows that gain under either
 
@@ -32,11 +33,12 @@ def tables_of(rows: Rows) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
     """Return the arrays that `least_pair` keeps between two calls, and the row of each entry, int64 (entries,).
 
     With two classes `gain` is the cost of label 0 above label 1, and all units have one label; otherwise each row has
-    an entry for each label that costs less than its worst.
+    an entry for each label that costs less than its worst. Gains and their sums (`gain`, `own`, `whole`, `sums`,
+    `upto`, `room`, `peak`) are int32 if all rows together cost less than NARROW.
 
     Returns
     -------
-    gain, label, weigh : int64 (entries,), as above; the largest cost of a row is that of its first entry
+    gain, label, weigh : (entries,), as above; the largest cost of a row is that of its first entry
     line : int32 (columns, entries), entries by rising rank, as entry << 1 | last, where last marks the last of a rank
     at : int64 (6,), whether units are listed, whether a state was begun, the first column, intervals on the stack, the
         entries of the state, and which of the two lists of evaluated cuts is the one of the state before
@@ -46,10 +48,10 @@ def tables_of(rows: Rows) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
     own_ends, own_of_unit, own_flag, own_unit : the same of the state
     joined : int64 (all units,), the unit of the state of each unit, only for a while
     inside_before : uint8 (entries,), the entries of the state before
-    entry, own : uint32, int64 (entries,), the entries of the state in the order of the first column, and their gains
-    whole, sums : int64 (all units,), the gain of all entries of each unit, and of the first ones of `entry`
+    entry, own : (entries,), the entries of the state in the order of the first column, and their gains
+    whole, sums : (all units,), the gain of all entries of each unit, and of the first ones of `entry`
     now : int64 (columns,), how many entries that is for each column; -1 if the sums are of another first column
-    upto : int64 (all units,), the sums of `whole` over this unit and those before it in its column
+    upto : (all units,), the sums of `whole` over this unit and those before it in its column
     lower, minimum, weight : of evaluated cuts: slot 0 has all rows on the right, slot 1 all on the left, 2 + d is the
         cut at depth d
     cut_weight, cut_entries, cut_rank : int64 (entries + 1,), the largest cost of the rows left of each cut of the first
@@ -59,9 +61,10 @@ def tables_of(rows: Rows) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
     noted_rank : int64 (2, columns, cuts), the greatest rank left of these
     noted : int64 (2, columns, cuts, 2, columns), their bounds
     noted_at : int64 (cuts,), where the cuts of the state before are in the first column
-    room, peak : int64 (labels, 2), (2, most units of a column), both only for a while
+    room, peak : (labels, 2), (2, most units of a column), both only for a while
     """
-    loss, order = rows.loss.astype(np.int64), rows.columns.order
+    order, small = rows.columns.order, np.int32 if rows.most.sum() < NARROW else np.int64
+    loss = rows.loss.astype(np.int64)
     most = loss.max(axis=1)
     if loss.shape[1] == 2:
         row, gain, n_labels = np.arange(len(loss)), loss[:, 0] - loss[:, 1], 1
@@ -84,7 +87,7 @@ def tables_of(rows: Rows) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
     n_units, noted = int(units.sum()), max(0, min(NOTED, NUMBERS // max(1, 4 * F * F)))
     zeros = lambda *shape: np.zeros(shape, np.int64)  # noqa: E731
     tables = dict(
-        gain=gain,
+        gain=gain.astype(small),
         label=label,
         weigh=weigh,
         line=line,
@@ -100,11 +103,11 @@ def tables_of(rows: Rows) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
         joined=zeros(n_units),
         inside_before=np.zeros(n, np.uint8),
         entry=np.empty(n + 1, np.uint32),
-        own=zeros(n + 1),
-        whole=zeros(n_units),
-        sums=zeros(n_units),
+        own=np.zeros(n + 1, small),
+        whole=np.zeros(n_units, small),
+        sums=np.zeros(n_units, small),
         now=zeros(F),
-        upto=zeros(n_units),
+        upto=np.zeros(n_units, small),
         lower=zeros(2, SLOTS, F),
         minimum=zeros(2, SLOTS),
         weight=zeros(SLOTS),
@@ -116,8 +119,8 @@ def tables_of(rows: Rows) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
         noted_rank=zeros(2, F, noted),
         noted=zeros(2, F, noted, 2, F),
         noted_at=zeros(noted),
-        room=zeros(n_labels, 2),
-        peak=zeros(2, int(units.max(initial=0))),
+        room=np.zeros((n_labels, 2), small),
+        peak=np.zeros((2, int(units.max(initial=0))), small),
     )
     return tuple(tables.values()), row
 
@@ -409,7 +412,7 @@ def stumps(g, ends, part, whole, upto, of_unit, flag, own, W, price, room, peak)
     Parameters
     ----------
     g : int
-    part : int64 (all units,), the gain of the part of each unit
+    part : int32 or int64 (all units,), the gain of the part of each unit
     ends, whole, upto, of_unit, flag, room, peak : as in `tables_of`, of the state
     own, W : int, the largest cost of the rows of the part, and of all rows
     price : int, the penalty of a branch node
@@ -422,15 +425,16 @@ def stumps(g, ends, part, whole, upto, of_unit, flag, own, W, price, room, peak)
     if len(room) == 1:
         # min(positive gains, negative gains), and with a split the part of one and the rest of the other
         mine, every, prefix = part[first:behind], upto[first:behind], peak[0]
-        p = q = p_most = p_least = q_most = q_least = np.int64(0)
+        of = part.dtype.type  # numba widens sums
+        p = q = p_most = p_least = q_most = q_least = of(0)
         for i in range(len(mine)):
-            p += mine[i]
+            p = of(p + mine[i])
             prefix[i] = p
         for i in range(len(mine)):  # without the sum, a processor compares several units at once
-            one, two = prefix[i], every[i] - prefix[i]
+            one, two = prefix[i], of(every[i] - prefix[i])
             p_most, p_least, q_most, q_least = max(p_most, one), min(p_least, one), max(q_most, two), min(q_least, two)
         if len(mine):
-            q = every[-1] - p
+            q = of(every[-1] - p)
         up, down = (own + p) >> 1, (own - p) >> 1
         above, below = (W - own + q) >> 1, (W - own - q) >> 1
         return (
