@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from odtc.base.text import first_few
-from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.verification.claim import claim_of
-from odtc.verification.threshold_columns import ColumnRanks, distinct_numbers, row_tokens
+from odtc.verification.threshold_columns import ColumnRanks, cut_groups, dense_ranks, distinct_numbers
 
 
 def terms_over(
@@ -49,108 +48,47 @@ def count_left_out(
     (splits by a midpoint, a level or a missing cell, each counted once for its feature;
     {feature: (left out, splits)} of the features for which some are left out)
     """
-    of_features = [
-        _sides(dataset.X[:, at], feature.has_order, dataset.missing == "separate")
-        for at, feature in enumerate(dataset.features)
-    ]
-    asked = {
-        feature.name: [some for some in sides if not (some.nested and feature.name in ranks.complete)]
-        for feature, sides in zip(dataset.features, of_features, strict=True)
-    }
-    if of is None:
-        cut = iter(_are_cuts([some for sides in asked.values() for some in sides], ranks.rank, check))
-    else:
-        own = {name: [at for at, one in enumerate(of) if one == name] for name in asked}
-        cut = (one for name, sides in asked.items() for one in _are_cuts(sides, ranks.rank[:, own[name]], check))
-    total, lacking = 0, {}
-    for feature, sides in zip(dataset.features, of_features, strict=True):
-        total += (n_splits := sum(len(some.values) for some in sides))
-        left_out = sum(int(np.count_nonzero(~next(cut))) for _ in asked[feature.name])
-        if left_out:
-            lacking[feature.name] = left_out, n_splits
-    return total, lacking
+    asked, names, n_splits = [], [], {}  # splits as columns of ranks, with the feature of each
+    for at, feature in enumerate(dataset.features):
+        columns = _columns(dataset.X[:, at], feature.has_order, dataset.missing == "separate")
+        n_splits[feature.name] = sum(int(column.max(initial=0)) for column in columns)
+        complete = feature.has_order and feature.name in ranks.complete
+        asked += columns[complete:]
+        names += [feature.name] * (len(columns) - complete)
+    left_out = dict.fromkeys(n_splits, 0)
+    for name in (None,) if of is None else n_splits:
+        mine = [at for at, one in enumerate(names) if name in (None, one)]
+        cut_by = ranks.rank if of is None else ranks.rank[:, [at for at, one in enumerate(of) if one == name]]
+        for at, lacking in zip(mine, _absent([asked[at] for at in mine], cut_by, check)):
+            left_out[names[at]] += lacking
+    lacking = {name: (count, n_splits[name]) for name, count in left_out.items() if count}
+    return sum(n_splits.values()), lacking
 
 
-@value_class
-class _Sides:
-    """Sides of splits of the rows by one feature: of each value the rows that have it, or if they are nested those at
-    most as great.
-
-    Attributes
-    ----------
-    cells : (rows,)
-    values : (sides,), rising
-    nested : bool
-    """
-
-    cells: np.ndarray
-    values: np.ndarray
-    nested: bool
-
-    def rows(self, side: int) -> np.ndarray:
-        """Return the rows of a side, bool (rows,)."""
-        value = self.values[side]
-        return self.cells <= value if self.nested else self.cells == value
-
-    def keys(self, token: np.ndarray) -> np.ndarray:
-        """Return for each side the exclusive or of the tokens of its rows."""
-        if self.nested and len(self.values) == 1:
-            return np.bitwise_xor.reduce(token[self.rows(0)])[None]
-        order = np.argsort(self.cells, kind="stable")
-        cells = self.cells[order]
-        first, last = (np.searchsorted(cells, self.values, side=side) for side in ("left", "right"))
-        sums = np.concatenate([[np.uint64(0)], np.bitwise_xor.accumulate(token[order])])
-        return sums[last] if self.nested else sums[last] ^ sums[first]
-
-
-def _sides(cells: np.ndarray, ordered: bool, separate: bool) -> list[_Sides]:
-    """Return the sides of the splits of a feature: by its thresholds or levels (cuts of these if they have an order),
-    and by the missing cells if `separate`."""
+def _columns(cells: np.ndarray, ordered: bool, separate: bool) -> list[np.ndarray]:
+    """Return the splits of a feature as columns of dense ranks, int (rows,): all of its thresholds (cuts of its levels
+    if they have an order) are one column, the first, and each single level, and the missing cells if `separate`, is one
+    of its own."""
     known = ~np.isnan(cells)
     values = distinct_numbers(cells[known])
     if ordered:
-        found = [_Sides(cells, values[:-1], True)]
-    elif known.all():  # of two levels one implies the other, unless missing cells are on the other side of both
-        found = [_Sides(cells, values[: 1 if len(values) == 2 else len(values) * (len(values) > 1)], False)]
-    else:
-        found = [_Sides(cells, values, False)]
-    asks = separate and known.any() and not known.all()
-    return [*found, _Sides(known.astype(float), np.zeros(1), False)] if asks else found
+        found = [np.searchsorted(values[:-1], cells)]  # a missing cell comes last
+    else:  # of two levels one implies the other, unless missing cells are on the other side of both
+        found = [cells != value for value in values[: 1 if len(values) == 2 and known.all() else None]]
+    return [*found, known] if separate and known.any() and not known.all() else found
 
 
-def _are_cuts(asked: list[_Sides], rank: np.ndarray, check: Callable[[], None]) -> list[np.ndarray]:
-    """Return for each side whether some cut of a column separates the rows in this way, bool (sides,) each.
-
-    Sides with equal keys are compared row by row. A key is the exclusive or of random numbers of the rows, taken to be
-    the same for a side and its complement: equal sides have equal keys, so none is missed.
-    """
-    found = [np.zeros(len(some.values), bool) for some in asked]
-    if not any(map(len, found)):
-        return found
-    token = row_tokens(len(rank))
-    whole = np.bitwise_xor.reduce(token)
-    keys = [some.keys(token) for some in asked]
-    places = [(which, side) for which, some in enumerate(keys) for side in range(len(some))]
-    wanted = np.concatenate(keys)
-    wanted = np.minimum(wanted, wanted ^ whole)
-    order = np.argsort(wanted, kind="stable")
-    wanted = wanted[order]
-    for place in order[: np.searchsorted(wanted, 0, side="right")]:  # all rows on one side: nothing to separate
-        which, side = places[place]
-        rows = asked[which].rows(side)
-        found[which][side] = rows.all() or not rows.any()
-    for column in rank.T:
+def _absent(asked: list[np.ndarray], rank: np.ndarray, check: Callable[[], None]) -> list[int]:
+    """Return for each column of dense ranks how many of its cuts separate the rows as no cut of `rank` does."""
+    if not asked:
+        return []
+    table = np.empty((rank.shape[1] + len(asked), len(rank)), np.int32)
+    for own, column in zip(table, [*rank.T, *asked]):
         check()
-        cuts = _Sides(column, distinct_numbers(column)[:-1], True)
-        of_cuts = cuts.keys(token)
-        of_cuts = np.minimum(of_cuts, of_cuts ^ whole)
-        first, last = (np.searchsorted(wanted, of_cuts, side=side) for side in ("left", "right"))
-        for cut in np.flatnonzero(first < last):
-            for which, side in (places[place] for place in order[first[cut] : last[cut]]):
-                if not found[which][side]:
-                    same = asked[which].rows(side) == cuts.rows(cut)
-                    found[which][side] = same.all() or not same.any()
-    return found
+        own[:] = dense_ranks(column.astype(np.int32))[1]
+    groups = cut_groups(table.T)
+    last = int(table[: rank.shape[1]].max(axis=1, initial=0).sum())  # the group of the last cut of `rank`
+    return [int(np.count_nonzero((own > 0) | (own < -last))) for own in groups[rank.shape[1] :]]
 
 
 def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:

@@ -208,9 +208,7 @@ def distinct_columns(rank: np.ndarray, check: Callable[[], None] = lambda: None)
     dense, place, mirrored, values, seen = [], [], [], [], {}
     for column in rank.T:
         check()
-        held = np.zeros(int(column.max(initial=0)) + 1, bool)
-        held[column] = True
-        own, ranks = np.flatnonzero(held), (held.cumsum(dtype=np.int32) - np.int32(1))[column]
+        own, ranks = dense_ranks(column)
         values.append(own)
         if len(own) < 2:
             place.append(-1)
@@ -231,8 +229,15 @@ def distinct_columns(rank: np.ndarray, check: Callable[[], None] = lambda: None)
     for line, column in zip(order, table.T):
         check()
         line[:] = _order(column)
-    copy = np.concatenate([own < 0 for own in cut_groups(table, order)]) if len(order) else np.zeros(0, bool)
+    copy = np.concatenate([own < 0 for own in cut_groups(table)]) if len(order) else np.zeros(0, bool)
     return DistinctColumns(np.ascontiguousarray(table), order, np.array(place), np.array(mirrored, bool), values, copy)
+
+
+def dense_ranks(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ranks that occur, in rising order, and int32 (rows,): the position of each row's rank among them."""
+    held = np.zeros(int(column.max(initial=0)) + 1, bool)
+    held[column] = True
+    return np.flatnonzero(held), (held.cumsum(dtype=np.int32) - np.int32(1))[column]
 
 
 def _order(ranks: np.ndarray) -> np.ndarray:
@@ -248,27 +253,26 @@ def row_tokens(n: int) -> np.ndarray:
     return token ^ (token >> np.uint64(31))
 
 
-def cut_groups(table: np.ndarray, order: np.ndarray) -> list[np.ndarray]:
+def cut_groups(table: np.ndarray) -> list[np.ndarray]:
     """Return which cuts of different columns separate the rows in the same way: found by sums of random numbers, and
     compared.
 
     Parameters
     ----------
     table : int (rows, columns), dense ranks
-    order : int (columns, rows), rows by rising rank
 
     Returns
     -------
     list of int64 (ranks,), one for each column: a k > 0 of its own for the first cut that separates the rows in one
     way, and -k for the cuts of later columns that do so, too; 0 for the last rank, which is not a cut.
     """
-    random = row_tokens(len(table))
-    total, keys, groups, seen, begin = random.sum(dtype=np.uint64), [], [], {}, 0
-    for column, rows in enumerate(order):
-        ranks = table[rows, column]
-        sums = np.cumsum(random[rows], dtype=np.uint64)[np.flatnonzero(np.diff(ranks))]
+    n = len(table)
+    token = (row_tokens(n) >> np.uint64(11 + n.bit_length())).astype(float)  # whole numbers, with sums below 2^53
+    total, keys, groups, seen, begin = token.sum(), [], [], {}, 0
+    for column in table.T:
+        sums = np.bincount(column, token)[:-1].cumsum()
         keys.append(np.minimum(sums, total - sums))
-        groups.append(np.append(begin + 1 + np.arange(len(sums)), np.zeros(int(len(ranks) > 0), np.int64)))
+        groups.append(np.append(begin + 1 + np.arange(len(sums)), np.zeros(int(n > 0), np.int64)))
         begin += len(sums)
     if not begin:
         return groups
@@ -277,7 +281,7 @@ def cut_groups(table: np.ndarray, order: np.ndarray) -> list[np.ndarray]:
     for column, (found, own) in enumerate(zip(groups, keys)):
         new = []
         for cut in np.flatnonzero(shared[column]).tolist():
-            left, key = None, int(own[cut])
+            left, key = None, float(own[cut])
             for other, at, group in seen.get(key, ()):
                 left = table[:, column] <= cut if left is None else left
                 side = table[:, other] <= at

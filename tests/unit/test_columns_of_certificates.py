@@ -8,7 +8,7 @@ import pytest
 
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
-from odtc.verification import coverage, threshold_columns
+from odtc.verification import threshold_columns
 from odtc.verification.coverage import count_left_out
 from odtc.verification.threshold_columns import (
     ColumnRanks,
@@ -141,8 +141,7 @@ def sides_of(data: Dataset, at: int) -> list[np.ndarray]:
 def alike(request, monkeypatch):
     """Keys narrow what is compared: where all are the same, everything is."""
     if request.param:
-        for module in (coverage, threshold_columns):
-            monkeypatch.setattr(module, "row_tokens", lambda n: np.zeros(n, np.uint64))
+        monkeypatch.setattr(threshold_columns, "row_tokens", lambda n: np.zeros(n, np.uint64))
 
 
 @pytest.mark.parametrize("by_feature", [False, True])
@@ -223,7 +222,7 @@ def test_cuts_that_separate_rows_alike_are_of_one_group(seed, alike):
     table = distinct_columns(ranks(seed)).rank
     if not table.shape[1]:
         return
-    groups = cut_groups(table, np.argsort(table, axis=0, kind="stable").T)
+    groups = cut_groups(table)
     first: dict = {}
     for column, own in zip(table.T, groups):
         assert len(own) == column.max() + 1 and own[-1] == 0
@@ -238,7 +237,7 @@ def test_cuts_that_separate_rows_alike_are_of_one_group(seed, alike):
 @pytest.mark.parametrize("rank", [np.full((3, 2), 4), np.zeros((0, 2), int), np.zeros((1, 3), int)], ids=str)
 def test_of_columns_that_separate_nothing_none_is_kept(rank):
     found = distinct_columns(rank)
-    assert cut_groups(found.rank, found.order) == []
+    assert cut_groups(found.rank) == []
     assert found.rank.shape == (len(rank), 0) and found.order.shape == (0, len(rank)) and not len(found.copy)
     for column in range(rank.shape[1]):
         with pytest.raises(ValueError, match="separates no rows"):

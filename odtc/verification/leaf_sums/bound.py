@@ -40,7 +40,7 @@ class LeafSumsBound:
         self._single, self._by_sums, self._price = single, measure.LAW is not None, float(price)
         dense = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rank.T], axis=1)
         self.cuts = dense.max(axis=0)  # of each column
-        groups = cut_groups(dense, np.argsort(dense, axis=0, kind="stable").T)
+        groups = cut_groups(dense)
         twice = np.bincount(np.abs(np.concatenate(groups))) > 1
         # By column the cuts that separate the rows as one of another column does: {rank: number of the group}, less
         # than 0 if the left side of the one is the right side of the other.
