@@ -169,6 +169,10 @@ class ConstrainedProblem:
         """An upper bound on the cost of all trees."""
         return int(self.cost.max(axis=1, initial=0).sum()) + self.branch_cost * (2**self.depth - 1)
 
+    def budget(self, multipliers: np.ndarray) -> int:
+        """Return Σ_r m_r bound_r: the weighted cost of a feasible tree exceeds its own cost by at most this."""
+        return sum(m * b for m, b in zip(multipliers.tolist(), self.bound.tolist()))
+
 
 def with_splits(problem: ConstrainedProblem, **changed: Any) -> ConstrainedProblem:
     """Return the problem of the same rows, costs and sums with changes of splits or of the depth; the kinds of rows

@@ -43,7 +43,7 @@ from odtc.errors import TimeLimitReached
 
 ROUNDS = 14  # of multipliers, for all cases and then for each
 PASSES = 20  # multipliers that settled more than one in this many cases are reported as those of all
-TRACED = 8  # cases whose trees are traced after each pass
+TRACED = 4  # cases whose trees are traced after each pass
 LEFT = 0.9  # share of roots up to which the remaining ones are bounded again, at multipliers of their own
 
 
@@ -418,12 +418,13 @@ class ConstrainedSearch:
         cases = dict(zip(roots.tolist(), np.split(self.all.subsets[left], first[1:])))
         found = self.trees.values(weights, cases, most, told)
         value = np.concatenate([np.zeros(0), *(found[root] for root in cases)])
-        self.raise_bounds(weights, number, left, value)
+        self.raise_bounds(number, left, value)
         return value
 
-    def raise_bounds(self, weights: Weights, number: int, left: np.ndarray, value: np.ndarray) -> None:
-        """Take the bounds that follow from the least weighted costs of some cases, float64 (some cases,)."""
-        bound = self.tables.bound(value, weights)
+    def raise_bounds(self, number: int, left: np.ndarray, value: np.ndarray) -> None:
+        """Take the bounds that follow from the least weighted costs of some cases, float64 (some cases,), at the
+        multipliers of this number."""
+        bound = self.tables.bound(value, self.problem.budget(self.tried[number]))
         better = bound > self.all.bound[left]
         self.all.bound[left[better]], self.all.multipliers[left[better]] = bound[better], number
 
@@ -467,11 +468,14 @@ class ConstrainedSearch:
     def _weights(self, multipliers: np.ndarray) -> tuple[Weights, int]:
         """Return (weights, number) of multipliers, float64 (constraints,)."""
         m = in_fixed_point(multipliers, self.scale, self.largest)
-        key = m.tobytes()
-        if key not in self._known:
-            self._known[key] = len(self.tried)
+        return Weights.of(self.counts, self.scale, m), self.number_of(m)
+
+    def number_of(self, m: np.ndarray) -> int:
+        """Return the number of multipliers that are tried, int64 (constraints,) in units of 1 / scale."""
+        number = self._known.setdefault(m.tobytes(), len(self.tried))
+        if number == len(self.tried):
             self.tried.append(m)
-        return Weights.of(self.counts, self.scale, m), self._known[key]
+        return number
 
     def _pass(self, weights: Weights, number: int) -> list[tuple[float, int]]:
         """Compute bounds of all cases that are not settled; return the best as (weighted cost, position)."""
@@ -483,7 +487,7 @@ class ConstrainedSearch:
             groups.sort(key=lambda some: self.all.told[some].min(initial=np.inf))
 
         def tell(least: float) -> None:
-            if not alone and (bound := self.tables.bound(least, weights)) > self.floor:
+            if not alone and (bound := self.tables.bound(least, weights.budget)) > self.floor:
                 self.floor = int(min(bound, self.upper))
                 self.progress(self.floor, None if self.best is None else self.upper)
 
@@ -493,8 +497,8 @@ class ConstrainedSearch:
             if not len(left):
                 continue
             value = self._bounded(weights, number, left, self._most(weights), tell)
-            cheapest = [at for at in np.argsort(value, kind="stable")[:TRACED].tolist() if np.isfinite(value[at])]
-            if alone and cheapest and self.tables.bound(value[cheapest[0]], weights) < self.upper:
+            cheapest = _cheapest(value, self.root[left])
+            if alone and cheapest and self.tables.bound(value[cheapest[0]], weights.budget) < self.upper:
                 at = left[cheapest[0]]
                 self._look(int(self.root[at]), int(self.all.subsets[at]), weights, None)
                 opened = self._open()
@@ -553,10 +557,11 @@ class ConstrainedSearch:
         if not self.problem.cost.any() and not self.problem.branch_cost:
             return
         search = ConstrainedSearch(problem, self._tick, counts=self.counts)
+        # Of costs of 0 only the ratios of multipliers matter: under one constraint the tree that uses least decides.
+        most, here = search.largest / search.scale, self.leading / self.scale
+        search.first = here * (most[here > 0] / here[here > 0]).min() if here.any() else most
+        search.begun = True
         if self._maker is not None:
-            # Of costs of 0 only the ratios of multipliers matter.
-            most, here = search.largest / search.scale, self.leading / self.scale
-            search.first, search.begun = here * (most[here > 0] / here[here > 0]).min(initial=1.0), True
             search.sweep(self._maker, self.together)
         found = search.run()
         if found.infeasible:
@@ -602,7 +607,7 @@ class ConstrainedSearch:
         for multipliers in cuts.rounds(first, ROUNDS):
             weights, number = self._weights(multipliers)
             value = self._look(root, int(cases.subsets[place]), weights, cuts)
-            bound = float(self.tables.bound(value, weights))
+            bound = float(self.tables.bound(value, weights.budget))
             if bound > cases.bound[place]:
                 cases.bound[place], cases.multipliers[place] = bound, number
                 self._near = multipliers
@@ -641,6 +646,16 @@ class ConstrainedSearch:
             return
         cases.listed[place] = True
         self._tell()
+
+
+def _cheapest(value: np.ndarray, root: np.ndarray) -> list[int]:
+    """Return the positions of the cases with the least values, the least first. Of cases with the same root split and
+    value only the first: these are mostly the same tree, which uses only columns that their subsets share."""
+    found: dict[tuple[float, int], int] = {}
+    for at in np.argsort(value, kind="stable")[: TRACED * TRACED].tolist():
+        if len(found) < TRACED and np.isfinite(value[at]):
+            found.setdefault((value[at], root[at]), at)
+    return list(found.values())
 
 
 def search(

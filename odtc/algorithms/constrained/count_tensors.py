@@ -42,6 +42,7 @@ class Counts:
         T = problem.X.shape[1]
         self.stored = T**3 * len(kinds) * np.dtype(self.dtype).itemsize <= MOST_BYTES
         self._below = {}
+        self.barred: dict[tuple, list] = {}  # by paths, the leaves that are not allowed (lagrangian_pass)
 
     @property
     def n_kinds(self) -> int:

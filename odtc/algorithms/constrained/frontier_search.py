@@ -10,7 +10,12 @@ bound on its trees,
 the lower envelope of (uses, cost) seen from b. Every tree found is offered to every target that it satisfies, and is a
 cut (multipliers) for every target. A bound of a target, or of one of its cases, is valid for all tighter ones. If the
 uses differ from target to target (a precision, an F1 score), counts of rows, trees, cuts and bounds are still shared; a
-pass then bounds the target that it was made for, and the tighter ones.
+pass then bounds the target that it was made for, and the tighter ones. Lists of subtrees are shared, too: a tree that
+satisfies a tighter target t' satisfies t, so a tree of cost < UB' has
+
+    scale · cost + m · uses_t  ≤  scale · (UB' - 1) + m · b_t,
+
+and its uses of t' are a sum of its uses of two targets (shared_sums).
 """
 
 from collections.abc import Callable
@@ -26,15 +31,17 @@ from odtc.algorithms.constrained.constrained_problem import (
     cost_of,
     fixed_point,
     named,
-    of_depth,
     padded,
     uses_of,
 )
 from odtc.algorithms.constrained.constrained_search import ROUNDS, ConstrainedSearch, Found, Stopped
 from odtc.algorithms.constrained.count_tensors import Counts
-from odtc.algorithms.constrained.lagrangian_pass import Weights
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
+from odtc.algorithms.constrained.shared_sums import SharedSums
+from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.trace_tree import Structure, by_weight, cheapest, labelled, labellings
+from odtc.base.value_class import value_class
 
 ANY = 2**50  # no sum is greater
 FIRST = 3  # targets that have passes of their own at less depth: the ends and the middle
@@ -43,6 +50,27 @@ FAR = 40.0  # the same for short lists
 SHORT = 200_000  # pairs of a list that is made before the case has multipliers of its own
 SEEKING = 3  # rounds of multipliers for a target without a tree, before checking whether there is one
 MOST_FITS = 4_000_000  # labellings times targets that are compared at once
+
+
+@value_class
+class Lists:
+    """The lists of a case, for some targets.
+
+    Attributes
+    ----------
+    target : Target
+        The one by whose uses the costs are weighted.
+    multipliers : int64 (constraints,)
+    limit : float
+        The trees up to this weighted cost are listed.
+    sides : list of Options or None
+        Of the two sides of the root; None if there are no trees.
+    """
+
+    target: "Target"
+    multipliers: np.ndarray
+    limit: float
+    sides: list[Options] | None
 
 
 class FrontierSearch:
@@ -89,7 +117,12 @@ class FrontierSearch:
         self.joint = ConstrainedSearch(joint, tick, counts=counts, fixed=fixed)
         _ = self.joint.counts.pairs, self.joint.counts.total  # once for all copies
         self.met: dict[tuple, np.ndarray] = {}  # cost and uses of the trees that give cuts
-        self.lists: dict[tuple, tuple] = {}  # of a case: (multipliers, limit of weighted costs, the lists of two sides)
+        self.lists: dict[tuple[int, int], Lists] = {}  # of a root and the position of a case
+        self.sums = self.listing = None
+        if not self.shared and not (joint.branch_uses.any() or joint.leaf_uses.any()):
+            self.sums = SharedSums.of(self.joint.counts, self.rows)
+        if self.sums is not None:
+            self.listing = self.tables_of(self.sums.listed, joint.bound[self.sums.listed])
         self._seen: set[bytes] = set()
         self.targets = [Target(self, number, fixed) for number in range(n)]
 
@@ -119,6 +152,15 @@ class FrontierSearch:
         self.hear(len(self.targets) - 1)
         found = (target.found for target in self.targets)
         return [one if one.split is None else replace(one, split=named(one.split, self.joint.order)) for one in found]
+
+    def tables_of(self, rows: np.ndarray, bound: np.ndarray) -> Pass:
+        """Return the tables with only some of the sums, int (sums,), and these bounds, int64 (sums,)."""
+        joint, own, counts = self.joint.problem, {}, copy(self.joint.counts)
+        if not self.shared:
+            own = {key: getattr(joint, key)[rows] for key in ("uses", "branch_uses", "leaf_uses")}
+            counts.uses = counts.uses[rows]
+        counts.problem = replace(joint, bound=bound, **own)
+        return self.joint.tables.of(counts)
 
     def hear(self, number: int) -> None:
         """Let targets up to this one have the bounds of the looser ones."""
@@ -169,7 +211,8 @@ class FrontierSearch:
 
     def _shallower(self) -> None:
         """Search trees of less depth, as starts."""
-        less = [of_depth(target.problem, target.problem.depth - 1) for target in self.targets]
+        problems = [target.problem for target in self.targets]
+        less = [replace(one, depth=one.depth - 1, allowed=one.allowed[:-1]) for one in problems]
         for found in FrontierSearch(less, self._tick, self.joint.counts).run(exactly=False):
             if found.split is not None:
                 heaps = padded(found.split, found.label, self.joint.problem.depth)
@@ -177,21 +220,22 @@ class FrontierSearch:
         self.joint.tick()
 
     def _feasibility(self) -> None:
-        """Find a tree, or prove that there is none, for the targets without a tree: the tightest first, and then the
-        middle of those of which nothing is known."""
-        number, last = len(self.targets) - 1, len(self.targets) - 1
-        while number <= last and not self.targets[number].infeasible:
-            target = self.targets[number]
+        """Find a tree, or prove that there is none, for the targets without a tree: the tightest first, then the
+        loosest, because the trees found so far are often those of all others, and then the middle of those of which
+        nothing is known."""
+        last, place, soon = len(self.targets) - 1, len(self.targets) - 1, True
+        while place <= last and not self.targets[place].infeasible:
+            target = self.targets[place]
             if target.best is None:
                 target._feasibility()
             if target.infeasible:
-                for tighter in self.targets[number:]:
+                for tighter in self.targets[place:]:
                     tighter.infeasible = True
-                last = number - 1
+                last = place - 1
             elif target.best is None:
                 return
             low = next((at for at, one in enumerate(self.targets) if one.best is None), len(self.targets))
-            number = (low + last + 1) // 2 if low <= last else last + 1
+            place, soon = low if soon or low > last else (low + last + 1) // 2, False
 
 
 class Target(ConstrainedSearch):
@@ -208,14 +252,9 @@ class Target(ConstrainedSearch):
 
     def __init__(self, frontier: FrontierSearch, number: int, fixed: tuple[int, np.ndarray]):
         joint, self.frontier, self.number = frontier.joint, frontier, number
-        rows, own = frontier.rows[number], {}
-        counts = copy(joint.counts)
-        if not frontier.shared:
-            own = {key: getattr(joint.problem, key)[rows] for key in ("uses", "branch_uses", "leaf_uses")}
-            counts.uses = counts.uses[rows]
-        problem = replace(joint.problem, bound=frontier.bounds[number], **own)
-        super().__init__(problem, frontier._tick, counts=counts, fixed=fixed)
-        self.tables, self.by_tables = joint.tables.of(self.counts), copy(joint.by_tables)
+        tables = frontier.tables_of(frontier.rows[number], frontier.bounds[number])
+        super().__init__(tables.problem, frontier._tick, counts=tables.counts, fixed=fixed)
+        self.tables, self.by_tables = tables, copy(joint.by_tables)
         self.trees, self.by_tables.tables = self.by_tables, self.tables
         self._values = np.zeros(len(self.root))  # of the last pass: V of each case, or not a number
 
@@ -257,7 +296,7 @@ class Target(ConstrainedSearch):
         here = np.flatnonzero(~np.isnan(self._values))
         for other in self.frontier.targets if self.frontier.shared or not m.any() else ():
             if other is not self:
-                other.raise_bounds(*other._weights(m / self.scale), here, self._values[here])
+                other.raise_bounds(other.number_of(m), here, self._values[here])
         return best
 
     def _tighten(self, root: int, place: int) -> None:
@@ -271,35 +310,44 @@ class Target(ConstrainedSearch):
     def _by_lists(self, root: int, place: int, most: int, further: float = FURTHER) -> bool:
         """List the trees of a case that could cost less, for neighbouring targets, too, and join them; return False if
         there are more than `most` pairs."""
-        frontier, cases = self.frontier, self._cases[root]
-        lists, key = frontier.lists, (root, place, 0 if frontier.shared else self.number)
+        frontier, cases, trees = self.frontier, self._cases[root], self.trees
         m, subset = self.tried[cases.multipliers[place]], int(cases.subsets[place])
-        if key not in lists or self._limit(lists[key][0]) > lists[key][1]:
-            mine, limit = self._limit(m), self._limit(m)
-            room = further * self.scale * (self.upper - 1 - cases.least[place])
-            for other in frontier.targets if frontier.shared else ():
-                if limit < other._limit(m) <= mine + room and other._alive(other._cases[root].part(place, place + 1)):
-                    limit = other._limit(m)
-            closer = self.trees.closer(m, root, subset, self.tick)[0]
-            closer.most_pairs = most
+        lists = frontier.lists.get((root, place))
+        if lists is None or self._limit(lists.target, lists.multipliers) > lists.limit:
+            limit = self._limit(self, m)
+            most_served = limit + further * self.scale * (self.upper - 1 - cases.least[place])
+            for other in frontier.targets:
+                if limit < other._limit(self, m) <= most_served and other._alive(
+                    other._cases[root].part(place, place + 1)
+                ):
+                    limit = other._limit(self, m)
+            closer = trees.closer(m, root, subset, self.tick)[0]
+            closer.tables, closer.most_pairs = frontier.listing or closer.tables, most
             try:
-                lists[key] = m, limit, closer.listed(root, limit)
+                lists = frontier.lists[root, place] = Lists(self, m, limit, closer.listed(root, limit))
             except TooLarge:
                 return False
-        m, _, listed = lists[key]
-        if listed is not None:
-            joining = self.trees.closer(m, root, subset, self.tick)[0]
-            joining.join(root, listed, self.upper, lambda *tree: self.offer(*tree, cost_of(self.problem, *tree)))
+        if lists.sides is not None:
+            sides = lists.sides
+            if frontier.sums is not None and not frontier.shared:
+                sides = [frontier.sums.seen_by(self.number, side) for side in sides]
+            joining = trees.closer(lists.multipliers, root, subset, self.tick)[0]
+            joining.join(root, sides, self.upper, lambda *tree: self.offer(*tree, cost_of(self.problem, *tree)))
         cases.listed[place] = True
         return True
 
-    def _limit(self, multipliers: np.ndarray) -> float:
-        """Return the maximum weighted cost of a tree of this target that costs less than its best."""
-        return self.scale * (self.upper - 1.0) + float(multipliers @ self.problem.bound)
+    def _limit(self, target: "Target", multipliers: np.ndarray) -> float:
+        """Return the maximum weighted cost of a tree of this target that costs less than its best, by the uses of
+        another target whose lists serve this one; infinite if they do not."""
+        shared = self.frontier.shared
+        if not shared and target is not self and (self.frontier.sums is None or self.number < target.number):
+            return np.inf
+        budget = (self if shared else target).problem.budget(multipliers)
+        return self.scale * (self.upper - 1.0) + budget
 
-    def raise_bounds(self, weights: Weights, number: int, left: np.ndarray, value: np.ndarray) -> None:
+    def raise_bounds(self, number: int, left: np.ndarray, value: np.ndarray) -> None:
         """As for ConstrainedSearch; keep the values for the other targets."""
-        super().raise_bounds(weights, number, left, value)
+        super().raise_bounds(number, left, value)
         self._values[left] = value
 
     def _look(self, root: int, subset: int, weights: Weights, cuts: Cuts | None) -> float:

@@ -59,7 +59,7 @@ class Weights:
             float(full[:, 0] @ counts.total) + branch,
             m @ problem.leaf_uses,
             branch,
-            sum(int(a) * int(b) for a, b in zip(multipliers, problem.bound)),
+            problem.budget(multipliers),
         )
 
 
@@ -123,7 +123,6 @@ class Pass:
             for k in range(problem.n_labels)
         ]
         self.alike = len(problem.least) == 0 or (problem.least == problem.least[:, :1]).all()
-        self._barred = {}
 
     def of(self, counts: Counts) -> "Pass":
         """Return the same tables for a problem that differs only by its sums; both keep what they compute in common."""
@@ -139,8 +138,8 @@ class Pass:
         if not len(self.problem.measures):
             return [None] * self.problem.n_labels
         keep = splits is None and self.counts.stored and len(path) < 2
-        if keep and path in self._barred:
-            return self._barred[path]
+        if keep and path in self.counts.barred:
+            return self.counts.barred[path]
         measured = [
             _quarters(np.tensordot(measure, pairs, 1), float(measure @ total)) for measure in self.counts.measures
         ]
@@ -155,7 +154,7 @@ class Pass:
             ]
             found.append(tuple(np.logical_or.reduce([part[i] for part in parts]) for i in range(3)) if parts else None)
         if keep:
-            self._barred[path] = found
+            self.counts.barred[path] = found
         return found
 
     def may(self, path: Path, splits: np.ndarray | None = None) -> np.ndarray:
@@ -336,10 +335,10 @@ class Pass:
             self.subtrees(((split, t),), self.problem.depth - 1, weights, segments) for t in (0, 1)
         )
 
-    def bound(self, value, weights: Weights):
-        """Return a lower bound on the cost of feasible trees, from the least weighted cost of all trees; float64, of
-        any shape."""
-        return np.ceil((value - weights.budget) / self.scale)
+    def bound(self, value, budget: int):
+        """Return a lower bound on the cost of feasible trees, from the least weighted cost of all trees, float64 of any
+        shape, and the budget at the same multipliers (`ConstrainedProblem.budget`)."""
+        return np.ceil((value - budget) / self.scale)
 
 
 def _combined(weight: np.ndarray, pairs: np.ndarray) -> np.ndarray:
