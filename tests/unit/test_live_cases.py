@@ -79,8 +79,7 @@ def test_it_holds_every_tree_that_is_better_than_the_known_one(case):
     heap = posed_.problem.tree(test, label)
     assume(not broken(problem, heap))
     search.upper, search.best = posed_.problem.cost(heap), (test, label)
-    for cases in search._cases.values():
-        cases.listed[:] = True
+    search.all.listed[:] = True
     text = _live(problem, search, posed_.problem.unit).packed()
     _expect(replace(problem, params=replace(problem.params, cases=text)), least)
 

@@ -83,10 +83,12 @@ class Found:
 
 @dataclass
 class Cases:
-    """The cases of one root split, or of all.
+    """The cases of a search, those of a root split next to each other.
 
     Attributes
     ----------
+    root : int (cases,)
+        The root split of each, rising.
     subsets : int (cases,)
         The subset of columns of each.
     bound : float64 (cases,)
@@ -98,6 +100,7 @@ class Cases:
         A bound from another search.
     """
 
+    root: np.ndarray
     subsets: np.ndarray
     bound: np.ndarray
     multipliers: np.ndarray
@@ -105,14 +108,21 @@ class Cases:
     told: np.ndarray
 
     @classmethod
-    def of(cls, subsets: np.ndarray) -> "Cases":
-        """Return cases of which nothing is known, int (cases,)."""
-        n = len(subsets)
-        return cls(subsets, np.full(n, -np.inf), np.zeros(n, np.int32), np.zeros(n, bool), np.full(n, -np.inf))
+    def of(cls, problem: ConstrainedProblem) -> "Cases":
+        """Return the cases of a problem, of which nothing is known."""
+        roots, of_column = (
+            np.flatnonzero(problem.allowed[:1].any(axis=0)),
+            [np.flatnonzero(c) for c in problem.subsets.T],
+        )
+        subsets = [np.zeros(0, int), *(of_column[c] for c in problem.column[roots])]
+        root = np.repeat(roots, [len(mine) for mine in subsets[1:]])
+        none = np.full(len(root), -np.inf)
+        return cls(root, np.concatenate(subsets), none, np.zeros(len(root), np.int32), none > 0, none.copy())
 
-    def part(self, begin: int, end: int) -> "Cases":
-        """Return some of these cases: what changes in one changes in the other."""
-        return Cases(*(one[begin:end] for one in (self.subsets, self.bound, self.multipliers, self.listed, self.told)))
+    def by_root(self, some: np.ndarray) -> dict[int, np.ndarray]:
+        """Return {root split: int (subsets,)} of some cases, int (some cases,) rising."""
+        roots, first = np.unique(self.root[some], return_index=True)
+        return dict(zip(roots.tolist(), np.split(self.subsets[some], first[1:])))
 
     @property
     def least(self) -> np.ndarray:
@@ -198,13 +208,7 @@ class ConstrainedSearch:
         self.tried: list[np.ndarray] = []
         self._known, self._seen, self._told = {}, set(), None
         self._near: np.ndarray | None = None  # the multipliers that were best for the case tightened last
-        inside = problem.allowed[0] & problem.subsets.any(axis=0)[problem.column] if problem.depth else []
-        of_column = [np.flatnonzero(mine) for mine in problem.subsets.T]
-        each = {root: of_column[problem.column[root]] for root in np.flatnonzero(inside).tolist()}
-        self.all = Cases.of(np.concatenate([np.zeros(0, int), *each.values()]))
-        self.root = np.repeat(np.array(list(each), int), [len(mine) for mine in each.values()])  # of each case
-        end = np.cumsum([len(mine) for mine in each.values()]).tolist()
-        self._cases = {root: self.all.part(at - len(each[root]), at) for root, at in zip(each, end)}
+        self.all = Cases.of(problem)
 
     def watch(self, tick: Callable[[], bool], progress: Callable[[int, int | None], None]) -> None:
         """Set another clock and another listener, for the next run."""
@@ -221,7 +225,7 @@ class ConstrainedSearch:
     def inherit(self, looser: "ConstrainedSearch") -> None:
         """Take over the counts and the bounds of cases of a search with looser constraints, which has every tree of
         this one."""
-        alike = np.array_equal(self.root, looser.root) and np.array_equal(self.all.subsets, looser.all.subsets)
+        alike = np.array_equal(self.all.root, looser.all.root) and np.array_equal(self.all.subsets, looser.all.subsets)
         if not alike or not np.array_equal(self.order, looser.order):
             return
         self.counts.share(looser.counts)
@@ -246,23 +250,16 @@ class ConstrainedSearch:
     @property
     def leading(self) -> np.ndarray:
         """int64 (constraints,): the multipliers, in the scale of the search, that bound its best case."""
-        if not len(self.root) or not self.tried:
+        if not len(self.all.root) or not self.tried:
             return np.zeros(self.problem.n_constraints, np.int64)
         return self.tried[int(self.all.multipliers[self.all.bound.argmin()])]
 
     @property
     def found(self) -> Found:
-        alive, total = int(self._alive(self.all).sum()), len(self.root)
+        alive, total = int(self._alive().sum()), len(self.all.root)
         split, label = (None, None) if self.best is None else self.best
         split = None if split is None else named(split, self.order)
         return Found(split, label, None if self.best is None else self.upper, self.bound, self.infeasible, alive, total)
-
-    def evidence(self) -> list[tuple[int, int, np.ndarray]]:
-        """Return (root split, subset of columns, multipliers int64 (constraints,) in units of 1 / scale) of every
-        case: at these multipliers its bound was the greatest found."""
-        m = self.tried or [np.zeros(self.problem.n_constraints, np.int64)]
-        each = zip(self.order[self.root].tolist(), self.all.subsets.tolist(), self.all.multipliers.tolist())
-        return [(root, subset, m[number]) for root, subset, number in each]
 
     def settled(self) -> Settled:
         """Return the multipliers of a search that has ended."""
@@ -271,11 +268,8 @@ class ConstrainedSearch:
         often = [m for m in np.argsort(-count).tolist() if count[m] * PASSES > len(number)]
 
         def of(root: int, subset: int) -> np.ndarray | None:
-            cases = self._cases.get(int(place[root]))
-            if cases is None or not self.tried:
-                return None
-            here = np.flatnonzero(cases.subsets == subset)
-            return self.tried[int(cases.multipliers[here[0]])] if len(here) else None
+            here = np.flatnonzero((self.all.root == place[root]) & (self.all.subsets == subset))
+            return self.tried[int(number[here[0]])] if len(here) and self.tried else None
 
         none = np.zeros(self.problem.n_constraints, np.int64)
         return Settled(self.scale, [self.tried[m] for m in often] if self.tried else [none], of)
@@ -289,7 +283,7 @@ class ConstrainedSearch:
         found, held = [], 0
         for at in np.flatnonzero(self.all.listed & (self.all.bound < self.upper)).tolist():
             self.tick()
-            root, m, subset = int(self.root[at]), self.tried[self.all.multipliers[at]], int(self.all.subsets[at])
+            root, m, subset = int(self.all.root[at]), self.tried[self.all.multipliers[at]], int(self.all.subsets[at])
             sides = self.by_tables.closer(m, root, subset, self.tick)[0].sides(root, self.upper)
             if sides is not None:
                 found.append(LiveCase(root, sides))
@@ -348,7 +342,7 @@ class ConstrainedSearch:
             if exactly:
                 self._by_intervals()
             soon = self.inherited and not self.problem.n_constraints  # one pass settles all
-            left = self._alive(self.all).any()
+            left = self._alive().any()
             if self.problem.depth > 2 and exactly and left and not (self.begun or soon):
                 self._shallower()
             if self._maker is None or exactly:
@@ -379,7 +373,7 @@ class ConstrainedSearch:
                     return
                 weights, number = self._weights(multipliers)
                 value = self._bounded(weights, number, alive, -np.inf)
-                least, root = float(value.min()), int(self.root[alive[value.argmin()]])
+                least, root = float(value.min()), int(self.all.root[alive[value.argmin()]])
                 if np.isinf(least):
                     return
                 if cuts.reach((least - weights.budget) / self.scale):
@@ -390,11 +384,11 @@ class ConstrainedSearch:
             left = self._left_of(subset)
             if not self.problem.n_constraints or len(left) > LEFT * len(alive):
                 return
-            cuts, multipliers = cuts.among(self.root[left].tolist()), leading
+            cuts, multipliers = cuts.among(self.all.root[left].tolist()), leading
 
     def _left_of(self, subset: int) -> np.ndarray:
         """Return int (some cases,): the cases of a subset of columns that are not settled."""
-        return np.flatnonzero((self.all.subsets == subset) & self._alive(self.all))
+        return np.flatnonzero((self.all.subsets == subset) & self._alive())
 
     def _most(self, weights: Weights) -> float:
         """Return the weighted cost from which on a tree costs no less than the best one."""
@@ -414,8 +408,7 @@ class ConstrainedSearch:
             self.tick()
             tell(least)
 
-        roots, first = np.unique(self.root[left], return_index=True)
-        cases = dict(zip(roots.tolist(), np.split(self.all.subsets[left], first[1:])))
+        cases = self.all.by_root(left)
         found = self.trees.values(weights, cases, most, told)
         value = np.concatenate([np.zeros(0), *(found[root] for root in cases)])
         self.raise_bounds(number, left, value)
@@ -462,8 +455,11 @@ class ConstrainedSearch:
         if found.cost is not None:
             self.offer(*padded(found.split, found.label, depth), found.cost)
 
-    def _alive(self, cases: Cases) -> np.ndarray:
-        return ~cases.listed & (cases.least < self.upper) & (self.upper > self.floor)
+    def _alive(self, at: int | slice = slice(None)) -> np.ndarray:
+        """Return bool: whether a better tree may be among those of a case, or of some cases."""
+        cases = self.all
+        least = np.maximum(cases.bound[at], cases.told[at])
+        return ~cases.listed[at] & (least < self.upper) & (self.upper > self.floor)
 
     def _weights(self, multipliers: np.ndarray) -> tuple[Weights, int]:
         """Return (weights, number) of multipliers, float64 (constraints,)."""
@@ -481,9 +477,9 @@ class ConstrainedSearch:
         """Compute bounds of all cases that are not settled; return the best as (weighted cost, position)."""
         best: list[tuple[float, int]] = []
         alone = self.inherited and not self.problem.n_constraints  # exact values: trees exclude roots
-        groups = [np.arange(len(self.root))]
+        groups = [np.arange(len(self.all.root))]
         if alone:
-            groups = np.split(groups[0], np.flatnonzero(np.diff(self.root)) + 1)
+            groups = np.split(groups[0], np.flatnonzero(np.diff(self.all.root)) + 1)
             groups.sort(key=lambda some: self.all.told[some].min(initial=np.inf))
 
         def tell(least: float) -> None:
@@ -497,17 +493,17 @@ class ConstrainedSearch:
             if not len(left):
                 continue
             value = self._bounded(weights, number, left, self._most(weights), tell)
-            cheapest = _cheapest(value, self.root[left])
+            cheapest = _cheapest(value, self.all.root[left])
             if alone and cheapest and self.tables.bound(value[cheapest[0]], weights.budget) < self.upper:
                 at = left[cheapest[0]]
-                self._look(int(self.root[at]), int(self.all.subsets[at]), weights, None)
+                self._look(int(self.all.root[at]), int(self.all.subsets[at]), weights, None)
                 opened = self._open()
             best += [(float(value[at]), int(left[at])) for at in cheapest]
         return sorted(best)[:TRACED]
 
     def _open(self) -> np.ndarray:
         """Return bool (cases,): the cases that a pass is for."""
-        return self._alive(self.all)
+        return self._alive()
 
     def _known_cuts(self) -> Cuts:
         """Return the cuts of the trees that are known before the first pass."""
@@ -527,9 +523,9 @@ class ConstrainedSearch:
             for value, at in best:
                 self.tick()
                 first = value == best[0][0]
-                if first or self._alive(self.all.part(at, at + 1)):  # otherwise it has no better tree
-                    self._look(int(self.root[at]), int(self.all.subsets[at]), weights, cuts if first else None)
-            if own or not self._alive(self.all).any():
+                if first or self._alive(at):  # otherwise it has no better tree
+                    self._look(int(self.all.root[at]), int(self.all.subsets[at]), weights, cuts if first else None)
+            if own or not self._alive().any():
                 return
 
     def _look(self, root: int, subset: int, weights: Weights, cuts: Cuts | None) -> float:
@@ -574,46 +570,45 @@ class ConstrainedSearch:
         """Settle each remaining case, best first: its own multipliers, then all of its trees that could cost less."""
         postponed, tightened = None, set()
         while True:
-            left = np.flatnonzero(self._alive(self.all))
+            left = np.flatnonzero(self._alive())
             before = len(left)
             if not before or postponed == (before, self.upper):
                 return
             for at in left[np.argsort(self.all.bound[left], kind="stable")].tolist():
-                root = int(self.root[at])
-                cases, place = self._cases[root], at - int(np.searchsorted(self.root, root))
-                if not self._alive(cases)[place]:
+                if not self._alive(at):
                     continue
                 self.tick()
-                if self.together and (subset := int(cases.subsets[place])) not in tightened:
+                if self.together and (subset := int(self.all.subsets[at])) not in tightened:
                     tightened.add(subset)
                     self._tighten_subset(subset)
-                if self._alive(cases)[place]:
-                    self._tighten(root, place)
-                if self._alive(cases)[place]:
-                    self._close(root, place)
+                if self._alive(at):
+                    self._tighten(at)
+                if self._alive(at):
+                    self._close(at)
             # Cases that were too large are tried again if a cheaper tree was found since.
-            left = int(self._alive(self.all).sum())
+            left = int(self._alive().sum())
             postponed = (left, self.upper) if left == before else None
             if left and left < before:
                 postponed = None
 
-    def _tighten(self, root: int, place: int) -> None:
-        cases = self._cases[root]
+    def _tighten(self, at: int) -> None:
+        """Find multipliers for a case."""
         if not self.problem.n_constraints:
             return
+        cases, root, subset = self.all, int(self.all.root[at]), int(self.all.subsets[at])
         cuts = Cuts(self.largest / self.scale, whole=True)
         # The multipliers of the case before are often as good for this one.
-        first = self.tried[cases.multipliers[place]] / self.scale if self._near is None else self._near
+        first = self.tried[cases.multipliers[at]] / self.scale if self._near is None else self._near
         for multipliers in cuts.rounds(first, ROUNDS):
             weights, number = self._weights(multipliers)
-            value = self._look(root, int(cases.subsets[place]), weights, cuts)
+            value = self._look(root, subset, weights, cuts)
             bound = float(self.tables.bound(value, weights.budget))
-            if bound > cases.bound[place]:
-                cases.bound[place], cases.multipliers[place] = bound, number
+            if bound > cases.bound[at]:
+                cases.bound[at], cases.multipliers[at] = bound, number
                 self._near = multipliers
-            if not cases.bound[place] < self.upper:
+            if not cases.bound[at] < self.upper:
                 return
-            cuts.reach(cases.bound[place])
+            cuts.reach(cases.bound[at])
 
     def _by_intervals(self) -> None:
         """Settle the cases of subsets of one column whose splits are nested, by trying all of their trees."""
@@ -631,9 +626,9 @@ class ConstrainedSearch:
             self.all.listed[here], self.all.bound[here], self.all.multipliers[here] = True, trees.priced, number
             self._tell()
 
-    def _close(self, root: int, place: int) -> None:
-        cases = self._cases[root]
-        m, subset = self.tried[cases.multipliers[place]], int(cases.subsets[place])
+    def _close(self, at: int) -> None:
+        """Try all trees of a case that could cost less, if they are not too many."""
+        m, root, subset = self.tried[self.all.multipliers[at]], int(self.all.root[at]), int(self.all.subsets[at])
         closer, here, splits = self.trees.closer(m, root, subset, self.tick)
 
         def offer(split, label):
@@ -644,7 +639,7 @@ class ConstrainedSearch:
             closer.close(here, self.upper, offer)
         except TooLarge:
             return
-        cases.listed[place] = True
+        self.all.listed[at] = True
         self._tell()
 
 
@@ -702,6 +697,6 @@ def compile_now() -> None:
     answers = random.integers(0, 2, (40, 4)).astype(bool)
     search = ConstrainedSearch(ConstrainedProblem(answers, random.integers(0, 2, (40, 2)), max(DEPTHS)))
     weights = Weights.of(search.counts, search.scale, np.zeros(search.problem.n_constraints, np.int64))
-    cases = {root: one.subsets for root, one in search._cases.items()}
+    cases = search.all.by_root(np.arange(len(search.all.root)))
     trees = SubsetTrees(search.counts, search.scale)
     trees.values(weights, cases, np.inf, lambda least: None)

@@ -117,7 +117,7 @@ class FrontierSearch:
         self.joint = ConstrainedSearch(joint, tick, counts=counts, fixed=fixed)
         _ = self.joint.counts.pairs, self.joint.counts.total  # once for all copies
         self.met: dict[tuple, np.ndarray] = {}  # cost and uses of the trees that give cuts
-        self.lists: dict[tuple[int, int], Lists] = {}  # of a root and the position of a case
+        self.lists: dict[int, Lists] = {}  # by the positions of cases
         self.sums = self.listing = None
         if not self.shared and not (joint.branch_uses.any() or joint.leaf_uses.any()):
             self.sums = SharedSums.of(self.joint.counts, self.rows)
@@ -256,12 +256,12 @@ class Target(ConstrainedSearch):
         super().__init__(tables.problem, frontier._tick, counts=tables.counts, fixed=fixed)
         self.tables, self.by_tables = tables, copy(joint.by_tables)
         self.trees, self.by_tables.tables = self.by_tables, self.tables
-        self._values = np.zeros(len(self.root))  # of the last pass: V of each case, or not a number
+        self._values = np.zeros(len(self.all.root))  # of the last pass: V of each case, or not a number
 
     def globally(self, rounds: int = ROUNDS) -> None:
         """Find multipliers for all cases at once."""
         self.frontier.hear(self.number)
-        if self._alive(self.all).any():
+        if self._alive().any():
             self._globally(rounds)
 
     def offer(self, split: np.ndarray, label: np.ndarray, cost: int) -> bool:
@@ -274,12 +274,12 @@ class Target(ConstrainedSearch):
         found = super().found
         return replace(found, infeasible=found.infeasible or (found.cost is None and found.bound >= self.upper))
 
-    def _alive(self, cases) -> np.ndarray:
-        return super()._alive(cases) & (not self.infeasible)
+    def _alive(self, at: int | slice = slice(None)) -> np.ndarray:
+        return super()._alive(at) & (not self.infeasible)
 
     def _open(self) -> np.ndarray:
         served = self.frontier.targets[0 if self.frontier.shared else self.number :]
-        return np.logical_or.reduce([target._alive(target.all) for target in served])
+        return np.logical_or.reduce([target._alive() for target in served])
 
     def _known_cuts(self) -> Cuts:
         """Return the cuts of all trees met for any target."""
@@ -291,7 +291,7 @@ class Target(ConstrainedSearch):
 
     def _pass(self, weights: Weights, number: int) -> list[tuple[float, int]]:
         """Compute bounds of all remaining cases, for every target that they are valid for."""
-        self._values = np.full(len(self.root), np.nan)
+        self._values = np.full(len(self.all.root), np.nan)
         best, m = super()._pass(weights, number), weights.multipliers
         here = np.flatnonzero(~np.isnan(self._values))
         for other in self.frontier.targets if self.frontier.shared or not m.any() else ():
@@ -299,32 +299,29 @@ class Target(ConstrainedSearch):
                 other.raise_bounds(other.number_of(m), here, self._values[here])
         return best
 
-    def _tighten(self, root: int, place: int) -> None:
+    def _tighten(self, at: int) -> None:
         """Settle a case by its lists, for other targets, too, if these are short; otherwise as ConstrainedSearch."""
-        if not (self._by_lists(root, place, SHORT, FAR) or self._by_lists(root, place, SHORT)):
-            super()._tighten(root, place)
+        if not (self._by_lists(at, SHORT, FAR) or self._by_lists(at, SHORT)):
+            super()._tighten(at)
 
-    def _close(self, root: int, place: int) -> None:
-        self._by_lists(root, place, MOST_PAIRS)
+    def _close(self, at: int) -> None:
+        self._by_lists(at, MOST_PAIRS)
 
-    def _by_lists(self, root: int, place: int, most: int, further: float = FURTHER) -> bool:
+    def _by_lists(self, at: int, most: int, further: float = FURTHER) -> bool:
         """List the trees of a case that could cost less, for neighbouring targets, too, and join them; return False if
         there are more than `most` pairs."""
-        frontier, cases, trees = self.frontier, self._cases[root], self.trees
-        m, subset = self.tried[cases.multipliers[place]], int(cases.subsets[place])
-        lists = frontier.lists.get((root, place))
+        frontier, cases, trees = self.frontier, self.all, self.trees
+        m, root, subset = self.tried[cases.multipliers[at]], int(cases.root[at]), int(cases.subsets[at])
+        lists = frontier.lists.get(at)
         if lists is None or self._limit(lists.target, lists.multipliers) > lists.limit:
             limit = self._limit(self, m)
-            most_served = limit + further * self.scale * (self.upper - 1 - cases.least[place])
-            for other in frontier.targets:
-                if limit < other._limit(self, m) <= most_served and other._alive(
-                    other._cases[root].part(place, place + 1)
-                ):
-                    limit = other._limit(self, m)
+            most_served = limit + further * self.scale * (self.upper - 1 - cases.least[at])
+            served = (other._limit(self, m) for other in frontier.targets if other._alive(at))
+            limit = max([limit, *(one for one in served if one <= most_served)])
             closer = trees.closer(m, root, subset, self.tick)[0]
             closer.tables, closer.most_pairs = frontier.listing or closer.tables, most
             try:
-                lists = frontier.lists[root, place] = Lists(self, m, limit, closer.listed(root, limit))
+                lists = frontier.lists[at] = Lists(self, m, limit, closer.listed(root, limit))
             except TooLarge:
                 return False
         if lists.sides is not None:
@@ -333,7 +330,7 @@ class Target(ConstrainedSearch):
                 sides = [frontier.sums.seen_by(self.number, side) for side in sides]
             joining = trees.closer(lists.multipliers, root, subset, self.tick)[0]
             joining.join(root, sides, self.upper, lambda *tree: self.offer(*tree, cost_of(self.problem, *tree)))
-        cases.listed[place] = True
+        cases.listed[at] = True
         return True
 
     def _limit(self, target: "Target", multipliers: np.ndarray) -> float:

@@ -182,7 +182,7 @@ def swept_cases(seed: int) -> tuple[ConstrainedSearch, SweptTrees, dict[int, np.
     """A search of a random table, its trees by sweeps, and all of its cases."""
     problem, scale = random_table(seed)
     search = ConstrainedSearch(problem)
-    return search, SweptTrees(search, scale[search.order]), {root: one.subsets for root, one in search._cases.items()}
+    return search, SweptTrees(search, scale[search.order]), search.all.by_root(np.arange(len(search.all.root)))
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -68,15 +68,15 @@ def by_tables(problem, **given) -> ConstrainedSearch:
 def test_each_case_costs_what_the_tables_of_all_tests_say(seed, as_plain_python):
     search, rng = ConstrainedSearch(drawn(seed)), np.random.default_rng(seed)
     weights = Weights.of(search.counts, search.scale, rng.integers(0, 3 * search.scale, search.problem.n_constraints))
-    for root, cases in search._cases.items():
-        theirs = search.tables.roots(root, weights, search.by_tables.segments(cases.subsets))
-        mine = search.subset_trees.values(weights, {root: cases.subsets}, np.inf, lambda least: None)[root]
+    for root, subsets in search.all.by_root(np.arange(len(search.all.root))).items():
+        theirs = search.tables.roots(root, weights, search.by_tables.segments(subsets))
+        mine = search.subset_trees.values(weights, {root: subsets}, np.inf, lambda least: None)[root]
         np.testing.assert_array_equal(mine, theirs)
         most = float(np.median(theirs[np.isfinite(theirs)], axis=0)) if np.isfinite(theirs).any() else 0.0
-        some = search.subset_trees.values(weights, {root: cases.subsets}, most, lambda least: None)[root]
+        some = search.subset_trees.values(weights, {root: subsets}, most, lambda least: None)[root]
         np.testing.assert_array_equal(some[theirs <= most], theirs[theirs <= most])
         assert (some <= theirs).all() and (some[theirs > most] >= most).all()
-        for subset, value in zip(cases.subsets.tolist(), theirs):
+        for subset, value in zip(subsets.tolist(), theirs):
             structure, cost = search.subset_trees.trace(weights, root, subset)
             assert cost == value == trace(search.tables, root, weights, search.by_tables.splits(subset))[1]
             if structure is not None:
@@ -158,7 +158,7 @@ def test_compiled_loops_say_the_same(monkeypatch):
         search, rng = ConstrainedSearch(drawn(seed)), np.random.default_rng(seed)
         multipliers = rng.integers(0, 3 * search.scale, search.problem.n_constraints)
         weights = Weights.of(search.counts, search.scale, multipliers)
-        cases = {root: one.subsets for root, one in search._cases.items()}
+        cases = search.all.by_root(np.arange(len(search.all.root)))
         compiled = search.subset_trees.values(weights, cases, np.inf, lambda least: None)
         with monkeypatch.context() as plain:
             plain.setattr(four_levels, "below_roots", four_levels.below_roots.function)
