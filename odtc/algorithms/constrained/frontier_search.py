@@ -36,11 +36,11 @@ from odtc.algorithms.constrained.constrained_problem import (
 )
 from odtc.algorithms.constrained.constrained_search import ROUNDS, ConstrainedSearch, Found, Stopped
 from odtc.algorithms.constrained.count_tensors import Counts
-from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
+from odtc.algorithms.constrained.lagrangian_pass import Weights
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.shared_sums import SharedSums
 from odtc.algorithms.constrained.subtree_options import Options
-from odtc.algorithms.constrained.trace_tree import Structure, by_weight, cheapest, labelled, labellings
+from odtc.algorithms.constrained.trace_tree import Structure, by_weight, cheapest, labelled, labellings, structure_of
 from odtc.base.value_class import value_class
 
 ANY = 2**50  # no sum is greater
@@ -122,7 +122,7 @@ class FrontierSearch:
         if not self.shared and not (joint.branch_uses.any() or joint.leaf_uses.any()):
             self.sums = SharedSums.of(self.joint.counts, self.rows)
         if self.sums is not None:
-            self.listing = self.tables_of(self.sums.listed, joint.bound[self.sums.listed])
+            self.listing = self.joint.tables.of(self.counts_of(self.sums.listed))
         self._seen: set[bytes] = set()
         self.targets = [Target(self, number, fixed) for number in range(n)]
 
@@ -133,7 +133,7 @@ class FrontierSearch:
                 target._leaves()
             if self.joint.problem.depth > 2 and exactly:
                 self._shallower()
-            for number in self._order()[: None if exactly else FIRST]:
+            for number in self._order():
                 target = self.targets[number]
                 if exactly and target.best is None and not target.infeasible:
                     target.globally(SEEKING)
@@ -153,14 +153,15 @@ class FrontierSearch:
         found = (target.found for target in self.targets)
         return [one if one.split is None else replace(one, split=named(one.split, self.joint.order)) for one in found]
 
-    def tables_of(self, rows: np.ndarray, bound: np.ndarray) -> Pass:
-        """Return the tables with only some of the sums, int (sums,), and these bounds, int64 (sums,)."""
-        joint, own, counts = self.joint.problem, {}, copy(self.joint.counts)
+    def counts_of(self, sums: np.ndarray) -> Counts:
+        """Return the counts with only some of the sums of the joint problem, int (some sums,); with all, if these are
+        the same for all targets."""
+        counts, problem = copy(self.joint.counts), self.joint.problem
         if not self.shared:
-            own = {key: getattr(joint, key)[rows] for key in ("uses", "branch_uses", "leaf_uses")}
-            counts.uses = counts.uses[rows]
-        counts.problem = replace(joint, bound=bound, **own)
-        return self.joint.tables.of(counts)
+            own = ("bound", "branch_uses", "leaf_uses", "uses")
+            counts.uses = counts.uses[sums]
+            counts.problem = replace(problem, **{name: getattr(problem, name)[sums] for name in own})
+        return counts
 
     def hear(self, number: int) -> None:
         """Let targets up to this one have the bounds of the looser ones."""
@@ -210,13 +211,14 @@ class FrontierSearch:
                 self.offer(tree.split, tree.label, tree.cost, tree.uses)
 
     def _shallower(self) -> None:
-        """Search trees of less depth, as starts."""
-        problems = [target.problem for target in self.targets]
+        """Search trees of less depth for some targets, as starts for all."""
+        some = sorted(self._order()[:FIRST])
+        problems = [self.targets[number].problem for number in some]
         less = [replace(one, depth=one.depth - 1, allowed=one.allowed[:-1]) for one in problems]
-        for found in FrontierSearch(less, self._tick, self.joint.counts).run(exactly=False):
+        for found in FrontierSearch(less, self._tick, self.counts_of(self.rows[some].ravel())).run(exactly=False):
             if found.split is not None:
-                heaps = padded(found.split, found.label, self.joint.problem.depth)
-                self.offer(*heaps, found.cost, uses_of(self.joint.problem, *heaps))
+                split = padded(found.split, found.label, self.joint.problem.depth)[0]
+                self.label(structure_of(self.joint.counts, split))
         self.joint.tick()
 
     def _feasibility(self) -> None:
@@ -252,9 +254,10 @@ class Target(ConstrainedSearch):
 
     def __init__(self, frontier: FrontierSearch, number: int, fixed: tuple[int, np.ndarray]):
         joint, self.frontier, self.number = frontier.joint, frontier, number
-        tables = frontier.tables_of(frontier.rows[number], frontier.bounds[number])
-        super().__init__(tables.problem, frontier._tick, counts=tables.counts, fixed=fixed)
-        self.tables, self.by_tables = tables, copy(joint.by_tables)
+        counts = frontier.counts_of(frontier.rows[number])
+        problem = replace(counts.problem, bound=frontier.bounds[number])
+        super().__init__(problem, frontier._tick, counts=counts, fixed=fixed)
+        self.tables, self.by_tables = joint.tables.of(self.counts), copy(joint.by_tables)
         self.trees, self.by_tables.tables = self.by_tables, self.tables
         self._values = np.zeros(len(self.all.root))  # of the last pass: V of each case, or not a number
 
