@@ -120,7 +120,7 @@ class FrontierSearch:
         self.lists: dict[int, Lists] = {}  # by the positions of cases
         self.sums = self.listing = None
         if not self.shared and not (joint.branch_uses.any() or joint.leaf_uses.any()):
-            self.sums = SharedSums.of(self.joint.counts, self.rows)
+            self.sums = SharedSums.of(joint.uses, self.rows)
         if self.sums is not None:
             self.listing = self.joint.tables.of(self.counts_of(self.sums.listed))
         self._seen: set[bytes] = set()

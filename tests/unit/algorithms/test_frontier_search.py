@@ -79,3 +79,30 @@ def test_sums_that_differ_from_number_to_number(seed):
         if want is not None:
             assert found.bound == want == cost_of(one, found.split, found.label)
             assert keeps(one, found.split, found.label)
+
+
+@pytest.mark.parametrize("seed", range(0, 400 if os.environ.get("ODTC_ALL_CELLS") else 160, 8))
+def test_sums_of_which_one_is_the_same_for_all(seed):
+    problem, uses = ratios(seed)
+    same = np.random.default_rng(seed).integers(0, 3, problem.uses.shape)
+    bound = np.array([0, same.sum() // (2 * same.shape[2])])
+    kept = {key: value for key, value in vars(problem).items() if key not in ("kinds", "uses", "bound")}
+    kept |= {"branch_uses": None, "leaf_uses": None}
+    each = [ConstrainedProblem(**kept, uses=np.concatenate([own, same]), bound=bound) for own in uses]
+    search = FrontierSearch(each)
+    assert search.shared or search.sums is not None
+    for one, found in zip(each, search.run()):
+        want = cheapest_feasible(one)
+        assert found.cost == want and found.proved and found.infeasible == (want is None)
+
+
+def test_a_sum_of_two_targets_is_each_target_or_refused():
+    problem, uses = ratios(0)
+    search = FrontierSearch([replace(problem, uses=own) for own in uses])
+    every, sums = search.joint.problem.uses, search.sums
+    listed = every[sums.listed].reshape(len(sums.listed), -1)
+    for target, row in enumerate(search.rows):
+        found = sums.factors[target] @ listed / sums.times[target][:, None]
+        np.testing.assert_array_equal(found, every[row].reshape(len(row), -1))
+    other = np.random.default_rng(1).integers(0, 5, uses.shape)  # no two of these give the others
+    assert FrontierSearch([replace(problem, uses=own) for own in other]).sums is None
