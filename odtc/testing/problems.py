@@ -1,7 +1,7 @@
 """Small problems for the property tests: random data sets, every formulation in all its variants, random trees."""
 
 import contextlib
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from itertools import combinations
 
@@ -19,7 +19,7 @@ from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints.constraint import mended, posed, takes
 from odtc.problem.constraints.kind import CONSTRAINTS, Subject
 from odtc.problem.formulation import FORMULATIONS, Compiled
-from odtc.problem.parameters import params_to_json, parse_params
+from odtc.problem.parameters import keeps_rows, params_to_json, parse_params
 from odtc.problem.problem import Problem
 from odtc.problem.support import small_problem
 from odtc.trees.heap_tree import Beyond, CompleteTree, blank_arrays, settle
@@ -81,8 +81,8 @@ def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None, auxil
 
 @st.composite
 def problems(draw, form, depths=(1, 2), by_class=False, **of_data):
-    """Draw a problem of this variant (name, params) on a random data set with at least one split; with `by_class` the
-    cost of an error never depends on the predicted class."""
+    """Draw a problem of this variant (name, params) on a random data set with at least one split, and now and then
+    without merging equal rows; with `by_class` the cost of an error never depends on the predicted class."""
     name, params = form
     if FORMULATIONS.get(name).WEIGHS:
         # Their models and their reference are slow. A margin is a part of a column's range: between numbers that are a
@@ -97,12 +97,14 @@ def problems(draw, form, depths=(1, 2), by_class=False, **of_data):
         .filter(_can_be_encoded)
         .filter(lambda data: "group" not in params or len(set(data.X[:, 0])) > 1)
     )
-    encoded = encode(dataset)
+    own = "merge" in {field.name for field in fields(FORMULATIONS.get(name).Params)}
+    if own and not draw(st.sampled_from((True, True, False))):
+        params = {**params, "merge": False}
+    parsed = parse_params(name, params)
+    encoded = encode(dataset, merge=not keeps_rows(parsed))
     any_cost = FORMULATIONS.get(name).ANY_COST and not by_class
     encoded = replace(encoded, cost=draw(costs(len(encoded.classes), any_cost)))
-    return Problem(
-        encoded, CompleteTree(draw(st.sampled_from(depths))), FORMULATIONS.get(name), parse_params(name, params)
-    )
+    return Problem(encoded, CompleteTree(draw(st.sampled_from(depths))), FORMULATIONS.get(name), parsed)
 
 
 @st.composite

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -258,6 +259,29 @@ def test_rows_that_only_an_optimum_keeps_are_no_user_cuts():
         alone = cut.add(problem, plain, (name,))
         added = {block.name for block in alone.rows[len(plain.rows) :]}
         assert set(alone.user_cuts) == (added if CUTS.get(name).VALID == EVERY_TREE else set())
+
+
+@pytest.mark.parametrize(
+    ("formulation", "params"),
+    [
+        ("flowoct", {"literal": True}),
+        ("flowoct", {"merge": False}),
+        ("flowoct", {"merge": False, "bottom": "flow"}),
+        ("bendersoct", {"merge": False}),
+    ],
+)
+def test_equal_rows_of_one_class_may_all_be_correct(formulation, params):
+    """Rows that no split separates, not merged: two of class a are correct together, those of class b are not then."""
+    rows = [(0, "a"), (0, "a"), (0, "b"), (1, "b"), (1, "a"), (1, "b"), (1, "b")]
+    data = pl.DataFrame({"x": [x for x, _ in rows], "y": [y for _, y in rows]})
+    for weight in ([1] * 7, [3, 1, 2, 1, 2, 1, 1]):
+        problem = pipeline.pose(
+            data.with_columns(weight=pl.Series(weight)), formulation, 1, params=params, target="y", weights="weight"
+        )
+        model = cut.add(problem, compiled(problem), ("equivalent_points",))
+        assert model.n_rows > compiled(problem).n_rows
+        wrong = [min(sum(w for w, row in zip(weight, rows) if row == (x, y)) for y in "ab") for x in (0, 1)]
+        assert optimum(model)[0] == pytest.approx(sum(wrong), abs=1e-6)
 
 
 def test_a_family_without_its_columns_is_refused_in_a_sentence():

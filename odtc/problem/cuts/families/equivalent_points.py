@@ -1,10 +1,12 @@
 """Rows with equal results for all splits go together, so at most one class of each such group is correct.
 
-With flows, on every edge (G: rows with equal x and, as equal rows are merged, different labels):
+With flows, on every edge (G: rows with equal x and pairwise different classes):
 
     Σ_{i∈G} z_{i,t} ≤ Σ_{f: x_Gf leads to t} b_{a(t),f}            the edge into t; ≤ 1 into the root
 
-Without flows, Σ_{i∈G} [row i is correct] ≤ 1. Data without such groups gets no rows.
+Without flows, Σ_{i∈G} [row i is correct] ≤ 1. Data without such groups gets no rows. If equal rows of one class are not
+merged, a group has one row of each class, and there are as many groups as the largest class has equal rows: smaller
+classes begin again with their first row.
 """
 
 import numpy as np
@@ -24,13 +26,10 @@ VALID = EVERY_TREE
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     X = problem.encoded.X
-    _, kind, size = np.unique(np.packbits(X, axis=1), axis=0, return_inverse=True, return_counts=True)
-    kind = kind.reshape(-1)
-    member = np.flatnonzero(size[kind] > 1)
+    first, group, member = _groups(X, problem.encoded.y)
     if not len(member):
         return ()
-    _, first, group = np.unique(kind[member], return_index=True, return_inverse=True)
-    same = X[member[first]]
+    same = X[first]
     name, axis = fresh_name(model, "same"), Axis("group", len(first))
     b, z = stated(problem, model, Statement.SPLITS_ON, "branch_nodes"), stated(problem, model, Statement.PASSES)
     if b is None or z is None:
@@ -45,3 +44,37 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
             entries += b.entries((at, below), (below // 2, f), -1.0)
     upper = np.broadcast_to(np.where(t == 1, 1.0, 0.0), (len(first), len(t)))
     return (CutRows(name, (axis, node_axis(t)), tuple(entries), upper=upper),)
+
+
+def _groups(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return sets of rows with equal outcomes and pairwise different classes.
+
+    Parameters
+    ----------
+    X : uint8 array, shape (rows, splits)
+    y : int array, shape (rows,)
+
+    Returns
+    -------
+    first : int array, shape (groups,)
+        A row of each group.
+    group, member : int arrays, shape (members,)
+        Each row that belongs to a group, as often as it belongs to one.
+    """
+    _, kind = np.unique(np.packbits(X, axis=1), axis=0, return_inverse=True)
+    pair, of_row, size = np.unique(np.stack([kind.reshape(-1), y]), axis=1, return_inverse=True, return_counts=True)
+    of_row, kind = of_row.reshape(-1), pair[0]
+    _, start, classes = np.unique(kind, return_index=True, return_counts=True)
+    # The groups of a kind of rows: as many as its largest class has rows, none if it has one class.
+    groups = np.where(classes > 1, np.maximum.reduceat(size, start), 0)
+    base, groups = np.repeat(groups.cumsum() - groups, classes), np.repeat(groups, classes)
+    # Row number r of the m equal rows of a class is in the groups r, r + m, r + 2m, … of its kind.
+    order = np.argsort(of_row, kind="stable")
+    number = np.empty(len(y), int)
+    number[order] = np.arange(len(y)) - np.repeat(size.cumsum() - size, size)
+    times = np.maximum(0, -((number - groups[of_row]) // size[of_row]))
+    member = np.repeat(np.arange(len(y)), times)
+    again = np.arange(len(member)) - np.repeat(times.cumsum() - times, times)
+    group = base[of_row[member]] + number[member] + again * size[of_row[member]]
+    _, at = np.unique(group, return_index=True)
+    return member[at], group, member
