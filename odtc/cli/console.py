@@ -185,6 +185,8 @@ def refuse_failed(checks, of: str = "the solution") -> None:
     failed = [check for check in checks if not check.passed]
     if failed:
         words = "; ".join(f"{check.name} ({check.text})" for check in failed)
+        if "integrality" in [check.name for check in failed]:
+            words += "; if this is a solution of the linear relaxation, solve the model with its integer variables"
         raise SolutionError(f"{len(failed)} of {count_of(len(checks), 'check', '')} of {of} failed: {words}")
 
 

@@ -88,6 +88,8 @@ POINTS = Registry(
 
 # What a job script puts behind the solution of any format (odtc.solvers.job_script): no format need know it.
 MARK = re.compile(rb"# odtc model [0-9a-f]{64} file [0-9a-f]{64}\n\Z")
+# Formats whose files may have no value for a variable that is 0.
+LEAVE_OUT_ZEROS = ("highs", "highs-sparse", "scip", "cbc", "symphony")
 HEAD = 4096  # bytes by which a file is recognised
 MEMORY = 11  # bytes that are held for a byte of a solution: 700 MB of short lines took 7.5 GB
 
@@ -131,6 +133,13 @@ class RawPoint:
                 "belongs to another model"
             )
         return align(blocks, self.names, self.values)
+
+    def left_out(self, size: int) -> str:
+        """Report how many of the `size` variables of a model have no value in the file; "" if none, or if the format
+        leaves zeros out."""
+        if self.names is None or self.format in LEAVE_OUT_ZEROS or len(self.names) >= size:
+            return ""
+        return f"the file has values for {len(self.names):,} of {size:,} variables; the others count as 0"
 
     def under(self, termination: Termination | None, has_point: bool | None = None) -> "RawPoint":
         """Return the same point with the facts of the log: how the solver ended, and whether there is a point."""
@@ -176,7 +185,10 @@ def read_point(path: str | Path) -> RawPoint:
             return point
     raise SolutionError(
         f"cannot detect the format of {str(path)!r}; known: {', '.join(POINTS.names())}"
-        + (kind_by_name(path, ".sol", ".mst", ".start.sol") or "; is it a solution file?")
+        + (
+            kind_by_name(path, ".sol", ".mst", ".start.sol")
+            or "; have the solver write one of these (`odtc solve STEM.mps --solver NAME --dry-run` prints a command)"
+        )
     )
 
 

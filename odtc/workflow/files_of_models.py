@@ -487,8 +487,8 @@ def open_solution(
         solution = Solution(
             x, termination, objective, bound, solver=raw.format, nodes=said.nodes, claimed=raw.objective, message=doubt
         )
-    if model.recorded and not model.rowless:
-        solution = replace(solution, message="; ".join(filter(None, [model.recorded, solution.message])))
+    remarks = [model.recorded if not model.rowless else "", raw.left_out(model.n_cols) if x is not None else ""]
+    solution = replace(solution, message="; ".join(filter(None, [*remarks, solution.message])))
     model, solution = settled_claim(manifest, model, replace(solution, model=named, content=content), Path(path))
     return model, solution, manifest
 

@@ -1026,3 +1026,22 @@ def test_a_table_of_highs_without_values_holds_no_point(tmp_path):
     found = read_text(tmp_path, "".join([*said[:2], *lines, *said[rows : rows + 2], ended]))
     assert found.format == "highs-table" and found.on(MODELS["named"].columns) is None
     assert found.termination == Termination.INFEASIBLE
+
+
+def test_the_output_of_lp_solve_without_its_constraints_is_read(tmp_path):
+    """Without -S4, lp_solve prints no constraints."""
+    path = tmp_path / "m.out"
+    path.write_text("\nValue of objective function: 3.00000000\n\nActual values of the variables:\nx  1\ny  2\n")
+    raw = read_point(path)
+    assert (list(raw.names), raw.values.tolist(), raw.objective, raw.n_columns) == (["x", "y"], [1.0, 2.0], 3.0, 2)
+    path.write_text("\nValue of objective function: 3.00000000\n\nActual values of the variables:\nx  1\ny  2")
+    with pytest.raises(SolutionError, match="cut off"):
+        read_point(path)
+
+
+@pytest.mark.parametrize("ending", [".json", ".prt", ".sol"])
+def test_a_file_of_no_known_format_leads_to_a_command_that_writes_one(ending, tmp_path):
+    path = tmp_path / f"m{ending}"
+    path.write_text('{"Vars": []}\n')
+    with pytest.raises(SolutionError, match="name-value; have the solver write one of these .*--dry-run"):
+        read_point(path)

@@ -1,4 +1,4 @@
-"""The standard output of lp_solve -S4: words, the objective, the variables, the constraints.
+"""The standard output of lp_solve: words, the objective, the variables, and with -S4 the constraints.
 
 lp_solve reference, "lp_solve.htm" and "sensitivity.htm"; docs/reference/file-formats.md.
 """
@@ -12,7 +12,7 @@ from odtc.model.solution import Termination
 
 NAME = "lp-solve"
 SUFFIX = ".out"
-SUMMARY = "standard output of lp_solve -S4, six digits; read only"
+SUMMARY = "standard output of lp_solve, six digits; read only"
 
 # A point without such a line is optimal.
 WORDS = re.compile(rb"^(" + "|".join(map(re.escape, LP_SOLVE)).encode() + rb") *\n", re.M | re.I)
@@ -26,15 +26,17 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if the output is cut off or a line is not a name and a number."""
+    """Raises SolutionError if the output is cut off or a line is not a name and a number; an output that ends between
+    two variables has fewer than its model."""
     objective = OBJECTIVE.search(data)
     words = WORDS.search(data, 0, objective.start() if objective else len(data))
     status = LP_SOLVE[words[1].decode().lower()] if words else Termination.OPTIMAL
     if not objective:
         return RawPoint(NAME, None, None, status)
     begin = VARIABLES.search(data, objective.end())
-    end = data.find(CONSTRAINTS, begin.end() - 1) if begin else -1
-    if end < 0:
-        raise cut_off("the values of the variables and then the values of the constraints")
+    if not begin or not data.endswith(b"\n"):
+        raise cut_off("the values of the variables, each in a line")
+    end = data.find(CONSTRAINTS, begin.end() - 1)
+    end = len(data.rstrip(b"\n")) if end < 0 else end
     names, values = table(data, begin.end(), end + 1, 2, "the variables")
     return RawPoint(NAME, names, values.numbers("the variables"), status, number(objective[1]), len(names))
