@@ -201,6 +201,11 @@ FILE_KINDS = {
 }
 
 
+def in_command(path: str | PathLike[str]) -> str:
+    """Return a path as a word of a command, which does not begin as an option does."""
+    return f"./{path}" if str(path).startswith("-") else str(path)
+
+
 def kind_by_name(path: str | PathLike[str], *expected: str) -> str:
     """Return "; by its name it is a tree, which …" for a file of another kind than those whose names end as
     `expected`; "" if the name does not show a kind."""

@@ -35,6 +35,13 @@ class Termination(StrEnum):
     UNKNOWN = "unknown"
     ERROR = "error"
 
+    @property
+    def words(self) -> str:
+        """The end in words, for a sentence: "time limit"."""
+        return self.value.replace("_", " ")
+
+
+NOISE = 1e-12  # an objective below it is a sum of values of a solver that are off by the digits of a float64
 
 EDITED = "the edited model"  # a scope: of a model file that was edited since it was built
 
@@ -199,9 +206,14 @@ def gap_in_words(objective: float, bound: float) -> str:
     return f"gap {share:.2f} % of the objective"
 
 
+def figure_text(value: float) -> str:
+    """Return an objective or a bound with ten digits; the sum of a solver's values that is 0 but for rounding is 0."""
+    return f"{0.0 if abs(value) < NOISE else value:.10g}"
+
+
 def bound_text(objective: float, bound: float | None) -> str:
     """Return ", bound B, gap G" for the end of a sentence on an objective; "" without a bound."""
-    return "" if bound is None else f", bound {bound:.10g}, {gap_in_words(objective, bound)}"
+    return "" if bound is None else f", bound {figure_text(bound)}, {gap_in_words(objective, bound)}"
 
 
 def is_proved(objective: float | None, bound: float | None) -> bool:

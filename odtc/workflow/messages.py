@@ -179,10 +179,12 @@ def no_solution_text(
             f"({option('encoding', 'auto:bins=8')}), a smaller {option('depth')}"
         )
     more = f"the time limit came first; allow more time ({option('time_limit')})"
+    start = (
+        "a start file that `odtc build` wrote (--start FILE)" if from_file else f"a start ({option('start', 'cart')})"
+    )
     why = {
         Termination.TIME_LIMIT: {
-            "none": f"{more}, or give a start ({option('start', 'cart')}) to a solver that takes "
-            f"one (odtc list solvers)",
+            "none": f"{more}, or give {start} to a solver that takes one (odtc list solvers)",
             "accepted": more,
         }.get(solution.start, f"{more}; it did not take the start that it was given"),
         Termination.INFEASIBLE: "it says the model is infeasible"
@@ -193,7 +195,7 @@ def no_solution_text(
             else ""
         ),
         Termination.INTERRUPTED: "it was interrupted before it had one",
-    }.get(solution.termination, f"it ended as {solution.termination}")
+    }.get(solution.termination, f"it ended as {solution.termination.words}")
     return (
         f"{solution.solver or 'the solver'} found no solution: "
         f"{why}{': ' + solution.message if solution.message else ''}"

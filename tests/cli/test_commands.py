@@ -7,6 +7,8 @@ import io
 import json
 import os
 import pty
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -22,7 +24,7 @@ from odtc.base import deadline
 from odtc.data.dataset import NUMERIC
 from odtc.data.reading import read
 from odtc.data.reading_rows import read_rows
-from odtc.model.solution import Options
+from odtc.model.solution import Options, bound_text, figure_text
 from odtc.solvers.solver import find_solver, version
 from odtc.trees.tree import read_tree
 from tests.command_line import MONKS, command, contents, environment, hearing, odtc, refused, signalled, started
@@ -879,3 +881,48 @@ def test_the_shell_completes_commands_and_names(line, last, expected):
         [sys.executable, "-c", code], env=environment(**words), capture_output=True, text=True, check=False
     )
     assert done.stdout.split() == [expected], done.stderr
+
+
+def test_solve_prints_a_command_that_decodes_its_solution(tmp_path):
+    """From the folder of the model, from another one, and for a name that begins as an option does."""
+    for folder in ("models", "solutions"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "xor.csv").write_text(XOR)
+    for stem, target in [("models/m", "models/m.sol"), ("models/m", "solutions/m.sol"), ("./-m", "./-m.sol")]:
+        odtc("build", "xor.csv", "--depth", 1, "-o", stem, folder=tmp_path)
+        said = odtc("solve", f"{stem}.mps", "-o", target, folder=tmp_path)
+        printed = re.search(r"\((odtc decode .*)\)$", said.out, re.M)[1]
+        assert odtc(*shlex.split(printed)[1:], folder=tmp_path).code == 0, printed
+
+
+def test_solve_prints_no_command_for_a_model_of_another_program(tmp_path):
+    (tmp_path / "other.lp").write_text("Minimize\n obj: x\nSubject To\n c: x >= 2\nBounds\n x <= 9\nGeneral\n x\nEnd\n")
+    said = odtc("solve", "other.lp", folder=tmp_path)
+    assert said.code == 0 and said.out.splitlines()[-1] == "other.sol"
+
+
+@pytest.mark.parametrize("noise", [2.8e-14, -7e-15, 0.0])
+def test_an_objective_of_rounding_only_is_printed_as_0(noise):
+    assert figure_text(noise) == "0" and bound_text(noise, noise) == ", bound 0, gap 0.00 %"
+    assert figure_text(-0.0005) == "-0.0005"
+
+
+def test_a_file_with_some_of_the_variables_states_how_many(work):
+    """A MIP start of some solvers has values for the integer variables only."""
+    odtc("build", "xor.csv", "-o", "m", "--depth", 1, folder=work)
+    lines = [line for line in (work / "m.mst").read_text().splitlines() if not line.startswith("#")]
+    kept = [line for line in lines if line.startswith("b_")]
+    (work / "m.sol").write_text("\n".join(kept) + "\n")
+    said = odtc("decode", "m.sol", folder=work)
+    assert said.code == 1 and f"values for {len(kept)} of {len(lines)} variables; the others count as 0" in said.err
+
+
+def test_a_solution_of_the_linear_relaxation_is_refused_with_what_to_do(work):
+    odtc("build", "xor.csv", "-o", "m", "-p", "literal=true", folder=work)
+    model = package.build(work / "xor.csv", "flowoct", 2, literal=True)
+    x = package.solve(model.relaxed()).x
+    lines = (f"{name} {value:.17g}\n" for name, value in zip(model.column_names, x))
+    (work / "m.sol").write_text("".join(lines))
+    said = odtc("decode", "m.sol", folder=work)
+    assert said.code == 1 and "integrality (broken by" in said.err
+    assert said.err.strip().endswith("solve the model with its integer variables")

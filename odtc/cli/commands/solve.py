@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from odtc.base.commit import MODELS
+from odtc.base.wording import in_command
 from odtc.cli import console
 from odtc.cli.options import Json, Part, among, file_or_stem, named_by_stem, takes, value_option
 from odtc.errors import ChoiceError, NoSolutionError
@@ -105,7 +106,7 @@ def solve(
     if as_json:
         console.print_json(facts)
     else:
-        _print_solution(solution, opened.model.maximised, facts, target)
+        _print_solution(solution, opened, facts, target)
 
 
 def _solve_and_write(opened, how: SolvingSpec, solver, model_file: Path, target: Path) -> tuple:
@@ -124,21 +125,35 @@ def _solve_and_write(opened, how: SolvingSpec, solver, model_file: Path, target:
     return files_of_models.in_own_sense(opened.model, solution), written
 
 
-def _print_solution(solution, maximised: bool, facts: dict, target: Path) -> None:
+def _print_solution(solution, opened, facts: dict, target: Path) -> None:
     """Print the objective, the solvers of a race, and the command that decodes the solution."""
-    from odtc.model.solution import bound_text  # it loads numpy, which a help does without
+    from odtc.model.solution import bound_text, figure_text  # they load numpy, which a help does without
 
-    sense, bound = " (maximised)" if maximised else "", bound_text(solution.objective, solution.bound)
+    sense, bound = " (maximised)" if opened.model.maximised else "", bound_text(solution.objective, solution.bound)
     print(
-        f"{solution.termination}: objective {solution.objective:.10g}{sense}{bound}, {solution.seconds:.2f} s, "
-        f"{solution.solver}"
+        f"{solution.termination.words}: objective {figure_text(solution.objective)}{sense}{bound}, "
+        f"{solution.seconds:.2f} s, {solution.solver}"
     )
     console.print_race(facts)
-    print(f"{target}  (odtc decode {shlex.quote(str(target))})")
+    print(f"{target}{_decoding(opened, target)}")
+
+
+def _decoding(opened, target: Path) -> str:
+    """Return the command that decodes a solution, with the manifest if that is in another folder; "" if the model is
+    not one of odtc."""
+    from odtc.workflow.manifest import SUFFIX
+
+    manifest, words = Path(f"{opened.stem}{SUFFIX}"), ["odtc", "decode", in_command(target)]
+    if not manifest.exists() and not opened.model.identity:
+        return ""
+    if manifest.exists() and manifest.resolve().parent != target.resolve().parent:
+        words += ["--manifest", in_command(manifest)]
+    return f"  ({shlex.join(words)})"
 
 
 def _relax(how: SolvingSpec, model_file: Path, as_json: bool) -> None:
     """The bound of the linear relaxation."""
+    from odtc.model.solution import figure_text
     from odtc.solvers import portfolio_members
     from odtc.workflow import files_of_models, solving
 
@@ -153,9 +168,9 @@ def _relax(how: SolvingSpec, model_file: Path, as_json: bool) -> None:
         facts = {"relaxation": found.objective, "termination": str(found.termination), "solver": found.solver}
         console.print_json(facts | {"seconds": found.seconds, "files": []})
     if found.termination != "optimal":
-        raise NoSolutionError(f"the linear relaxation was not solved: {found.solver} ended as {found.termination}")
+        raise NoSolutionError(f"the linear relaxation was not solved: {found.solver} ended: {found.termination.words}")
     if not as_json:
-        print(f"linear relaxation: {found.objective:.10g}, {found.seconds:.2f} s, {found.solver}")
+        print(f"linear relaxation: {figure_text(found.objective)}, {found.seconds:.2f} s, {found.solver}")
 
 
 def _plan(kind, spec, model_file, start, target) -> None:
@@ -176,8 +191,14 @@ def _plan(kind, spec, model_file, start, target) -> None:
     opened = files_of_models.open_model(model_file, start, names)
     for module in modules:
         if module.can(PackageSolver):
-            given = "" if opened.start is None else ", from its start"
-            print(f"{module.NAME} {module.version()} in a process of odtc: {model_file} -> {target}{given}, {options}")
+            given = "" if opened.start is None else " from its start"
+            limits = {"time limit": options.time_limit, "threads": options.threads}
+            stated = [f"{name} {value:g}" for name, value in limits.items() if value is not None]
+            stated += [f"seed {options.seed}", f"gap {options.gap:g}"]
+            print(
+                f"{module.NAME} {module.version()} runs inside odtc, without a command of its own: "
+                f"it solves {model_file}{given} and writes {target} ({', '.join(stated)})"
+            )
             continue
         planned, notes = job_script.plan_beside(
             module, opened.model, opened.start, model_file, target, options, program, bool(kind)

@@ -6,7 +6,7 @@ found.
 """
 
 from odtc.base.value_class import frozen_class
-from odtc.model.solution import Termination, bound_text
+from odtc.model.solution import Termination, bound_text, figure_text
 
 PROVED, CERTIFIED, BEST, REFUSED = "proved optimal", "certified", "best found", "NOT VERIFIED"
 REASONS = {
@@ -72,7 +72,7 @@ class Claim:
     @property
     def numbers(self) -> str:
         """Objective, bound and gap."""
-        return f"objective {self.objective:.10g}{bound_text(self.objective, self.bound)}"
+        return f"objective {figure_text(self.objective)}{bound_text(self.objective, self.bound)}"
 
     def to_json(self) -> dict:
         """The claim under the keys of `odtc fit --json`."""
