@@ -28,7 +28,8 @@ SOLVERS = {"researcher": ("scip", "cbc")}
 def masked(screen: str) -> str:
     """The screen with # for each figure, and one blank for several; lines end without blanks."""
     lines = [re.sub(r"(?<=\S) {2,}", " ", FIGURE.sub("#", line)).rstrip() for line in screen.splitlines()]
-    return "\n".join(lines).strip("\n").replace("# node,", "# nodes,")
+    screen = "\n".join(lines).strip("\n").replace("# node,", "# nodes,")
+    return screen.replace("CBC devel", "CBC #")  # the version of the package cbcbox, if it is before CBC on PATH
 
 
 def parts_of(path: Path) -> list[tuple[str, str]]:
