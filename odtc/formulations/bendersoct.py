@@ -4,8 +4,9 @@ Aghaei, Gomez & Vayanos 2020, section 3, equations (8.1)-(8.7). It represents ev
 The number of cuts (8.2) in a file determines whether its optimum is correct:
 
 * `cuts=path` (default of `odtc build`): all cuts whose source set is a walk from the root to a node,
-  exact at integer points (Proposition 1), so the file has the correct optimum by itself. They are marked
-  lazy: a dialect with LAZYCONS may write them there.
+  exact at integer points (Proposition 1), so the file has the correct optimum by itself. The relaxation with all
+  cuts has the bound of `flowoct`, because a largest flow equals a smallest cut; with those of walks only it can be
+  weaker. They are marked lazy: a dialect with LAZYCONS may write them there.
 * `cuts=none` (default of `odtc fit`): the master without them, in which nothing limits g. Its file does NOT have the
   optimum; `fit` adds the cuts that points violate. If the solver's package allows it
   (odtc.solvers.protocols.CutSolver), they are added inside one branch-and-bound tree, as in the paper. For other
@@ -58,7 +59,7 @@ from odtc.problem.branch_penalty import (  # noqa: F401
 from odtc.problem.constraints.constraint import broken, complete, early, knows
 from odtc.problem.constraints.kind import Knows, Subject
 from odtc.problem.exact_objective import exact_objective
-from odtc.problem.formulation import MERGED, SAME, ModelChange, error_cost
+from odtc.problem.formulation import MERGED, SAME, WEAKER, ModelChange, error_cost
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role, node_axis
@@ -88,7 +89,9 @@ CHANGES = (
     FULL,
     STUMP,
     ModelChange(
-        "cuts=path: the file has all cuts (8.2) of walks from the root, so that it is exact by itself", SAME, SAME
+        "cuts=path: the file has the cuts (8.2) of walks from the root, which are enough for integer points",
+        SAME,
+        WEAKER,
     ),
     ModelChange(
         "fit: cuts are separated at fractional points, too, and the cuts of all walks are added at once", SAME, SAME

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from odtc.trees.heap_tree import HeapTree
 
 
-SAME, TIGHTER, OTHER = "same", "tighter", "not the same"
+SAME, TIGHTER, WEAKER, OTHER = "same", "tighter", "weaker", "not the same"
 
 
 @value_class
@@ -78,8 +78,8 @@ class ModelChange:
     what : str
         The difference, and the parameter that undoes it.
     optimum, relaxation : str
-        SAME, TIGHTER or OTHER: how the optimum, and the bound of the linear relaxation, compare with those of the
-        printed model.
+        SAME, TIGHTER, WEAKER or OTHER: how the optimum, and the bound of the linear relaxation, compare with those of
+        the printed model.
     """
 
     what: str

@@ -6,6 +6,7 @@ from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -20,8 +21,9 @@ from odtc.formulations import bendersoct
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.feasibility import check_point
 from odtc.model.solution import Progress, Solution, Termination
+from odtc.problem.formulation import WEAKER
 from odtc.solvers.solver import find_solver, version
-from odtc.testing.optima import exhaustive_cost
+from odtc.testing.optima import exhaustive_cost, relaxed
 from odtc.testing.problems import VARIANTS, form_id, heaps, problems
 from odtc.trees.heap_tree import settle
 from tests import pipeline
@@ -417,3 +419,21 @@ def test_what_no_loop_can_keep_is_refused(tmp_path):
     assert command("fit", data, "--model", "bendersoct", "-p", "cuts=path", "--keep", folder=tmp_path).code == 2
     many = command("fit", data, "--model", "bendersoct", "--format", "mps", folder=tmp_path)
     assert many.code == 2 and "--keep keeps them all" in many.err and not list(tmp_path.iterdir())
+
+
+def test_the_relaxation_of_the_walks_is_weaker_than_that_of_all_cuts():
+    """At depth 1 the source set {1, 2, 3} forks, so it is no walk; with it the bound is that of FlowOCT's flows."""
+    rows = "raaA sbbB raaC sbbC raaC raaB tbaC sabC sabC sbaB sabB sabB tabA taaC".split()
+    data = pl.DataFrame(rows, schema=["row"]).select(
+        pl.col("row").str.slice(place, 1).alias(name) for place, name in enumerate("abcy")
+    )
+    flows, walked = (
+        pipeline.pose(data, name, 1, encoding="onehot", params={"literal": True}) for name in ("flowoct", "bendersoct")
+    )
+    bound = relaxed(flows.module.build(flows))
+    model = bendersoct.build(walked)
+    assert relaxed(model) < bound - 0.1
+    every_row = np.arange(walked.encoded.n_rows)
+    fork = np.tile([False, True, True, True], (len(every_row), 1))
+    assert relaxed(bendersoct.with_cuts(model, walked, every_row, fork)) == pytest.approx(bound, abs=1e-6)
+    assert any(change.what.startswith("cuts=path") and change.relaxation == WEAKER for change in bendersoct.CHANGES)
