@@ -15,6 +15,7 @@ from odtc.base.commit import remove, together
 from odtc.base.system import read_file
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
+from odtc.data.cells.data_files import STANDARD_INPUT
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import CLASSIFICATION, ReadingSpec
@@ -320,6 +321,8 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
         return None, f"the model was built from data in memory: {instead}"
     if path is None:
         return None, f"the manifest does not name a data file: {instead} (--data names it)"
+    if data_path is None and facts["path"] == STANDARD_INPUT:
+        return None, f"the model was built from the standard input: {instead} (--data names a file of it)"
     if data_path is None and not path.exists():
         return None, f"the data file {facts['path']!r} is not there: {instead} (--data names it)"
     if fingerprint(path) != facts["sha256"]:
@@ -373,6 +376,8 @@ def _change(manifest: Manifest) -> str:
         return ""
     if manifest.facts["data"].get("sha256") is None or path is None:
         return f"the manifest names no data file that its rows could be held against: {counted}"
+    if same is None and path.name == STANDARD_INPUT:
+        return f"the model was built from the standard input: {counted} (--data names a file of it)"
     if same is None:
         return f"the data file {str(path)!r} is not there or cannot be read: {counted} (--data names it)"
     return (

@@ -12,7 +12,7 @@ from odtc.base import cluster as clusters
 from odtc.base.spec_fields import PAIRS, REPEATED, command_words, fields_by_name, plain, spec_field
 from odtc.base.text import did_you_mean
 from odtc.base.value_class import frozen_class, value_class
-from odtc.base.wording import option
+from odtc.base.wording import in_command, option
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
 from odtc.model.options import Options
@@ -235,7 +235,7 @@ class RunSpec:
 
     def command(self, data, stem: str) -> list[str]:
         """Return the command line that runs it: `odtc fit DATA … -o STEM`."""
-        data = f"./{data}" if str(data).startswith("-") else str(data)
+        data = in_command(data)
         data = "-" if Path(data).name == "standard input" else data
         parts = [word for part in (self.model, self.reading, self.solving) for word in command_words(part)]
         if "--model" not in parts:  # the default of `odtc fit` differs from the default of a specification

@@ -926,3 +926,25 @@ def test_a_solution_of_the_linear_relaxation_is_refused_with_what_to_do(work):
     said = odtc("decode", "m.sol", folder=work)
     assert said.code == 1 and "integrality (broken by" in said.err
     assert said.err.strip().endswith("solve the model with its integer variables")
+
+
+def test_decode_of_a_device_needs_the_name_of_the_tree(work):
+    odtc("build", "xor.csv", "-o", "m", "--depth", 1, folder=work)
+    odtc("solve", "m.mps", folder=work)
+    words = command("decode", "/dev/stdin", "--manifest", "m.odt.json")
+    given = {"cwd": work, "env": environment(), "input": (work / "m.sol").read_bytes(), "capture_output": True}
+    said = subprocess.run(words, **given)
+    assert said.returncode == 1 and b"cannot write files next to '/dev/stdin': it is a device; name a file with -o" in (
+        said.stderr
+    )
+    assert subprocess.run([*words, "-o", "t.tree.json"], **given).returncode == 0 and (work / "t.tree.json").exists()
+
+
+def test_a_model_of_the_standard_input_has_no_data_file_that_is_missing(work):
+    words = command("build", "-", "--depth", "1", "-o", "m")
+    with (work / "xor.csv").open("rb") as table:
+        assert subprocess.run(words, cwd=work, env=environment(), stdin=table, capture_output=True).returncode == 0
+    odtc("solve", "m.mps", folder=work)
+    said = odtc("decode", "m.sol", folder=work)
+    assert said.code == 0 and "note: the model was built from the standard input: " in said.err
+    assert "not there" not in said.err and odtc("decode", "m.sol", "--data", "xor.csv", folder=work).code == 0

@@ -45,11 +45,13 @@ def decode(
     as_json: Json = False,
 ) -> None:
     """Turn a solution file into a checked tree."""
-    from odtc.base.atomic_write import require_writable
+    from odtc.base.atomic_write import require_beside, require_writable
     from odtc.workflow import artifacts, files_of_models
     from odtc.workflow.decoding import finish
     from odtc.workflow.results.lines import simplified_text
 
+    if not o:
+        require_beside(solution_file)
     target = tree_path(o) if o else artifacts.tree_of_solution(solution_file)
     require_writable(target, solution_file, log)
     model, solution, opened = files_of_models.open_solution(solution_file, manifest, log, solver_template)
