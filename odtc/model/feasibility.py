@@ -65,9 +65,10 @@ def check_claim(model: "Arrays", x: np.ndarray, claimed: float | None) -> list[C
     if claimed is None:
         return []
     objective = model.objective(x)
-    return [
-        Check("objective", is_close(objective, claimed), f"c·x is {objective:.10g}, the solver says {claimed:.10g}")
-    ]
+    text = f"c·x is {objective:.10g}, the solver says {claimed:.10g}"
+    if is_close(-objective, claimed) and not is_close(objective, claimed):
+        text += ", as if it maximised the negative: solve the model file as odtc wrote it, which minimises"
+    return [Check("objective", is_close(objective, claimed), text)]
 
 
 def violations(model: "Arrays", x: np.ndarray, tolerance: float = BROKEN) -> str:

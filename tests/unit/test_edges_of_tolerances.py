@@ -107,6 +107,8 @@ def test_whole_columns_are_off_by_their_distance_from_a_whole_number():
     assert check.passed and check.text == "c·x is 5.5, the solver says 5.5"
     assert not check_claim(model(), np.array([1.0, 2.0]), 5.6)[0].passed
     assert check_claim(model(), np.array([1.0, 2.0]), None) == []
+    (turned,) = check_claim(model(), np.array([1.0, 2.0]), -5.5)  # of a file that maximises the negative
+    assert not turned.passed and turned.text.endswith("solve the model file as odtc wrote it, which minimises")
 
 
 @pytest.mark.parametrize("least", [0.5, 3.0, 1e6])
