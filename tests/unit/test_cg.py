@@ -340,8 +340,10 @@ def test_columns_are_kept_in_a_file_and_resumed(tmp_path):
     assert set(cg.columns_of(resumed).keys) == set(cg.columns_of(model.problem).keys)
     built = pipeline.compile_model(resumed)
     assert pipeline.solve(built, threads=1).objective <= solution.objective
-    with pytest.raises(ChoiceError, match="expected columns of depth 2"):
+    with pytest.raises(ChoiceError, match="expected columns of depth 2 .* got depth 3; use depth=3, or leave"):
         pipeline.pose(MONKS / "monks-2.csv", "cg", 2, columns=str(path), tail="0")
+    with pytest.raises(ChoiceError, match="expected columns of tail 1 .* got tail 0; use tail=0, or leave"):
+        pipeline.pose(MONKS / "monks-2.csv", "cg", 3, columns=str(path), tail="1")
     with pytest.raises(ChoiceError, match="which the encoding 'onehot' does not have here"):
         pipeline.pose(MONKS / "monks-2.csv", "cg", 3, columns=str(path), tail="0", encoding="onehot")
     with pytest.raises(ChoiceError, match="cannot read the columns 'none.json'"):

@@ -15,7 +15,7 @@ from odtc.base.compression import pack, unpack_text
 from odtc.base.json_schema import ANY, FLAG, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value
 from odtc.base.json_schema import validate as fit_shape
 from odtc.base.value_class import value_class
-from odtc.base.wording import param
+from odtc.base.wording import option, param
 from odtc.data.encoding import Encoded
 from odtc.data.splits import split_from_json
 from odtc.errors import ChoiceError, DataError, OdtcError
@@ -159,8 +159,9 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
         for key, mine in (("depth", depth), ("tail", tail)):
             if facts[key] != mine:
                 raise ChoiceError(
-                    f"expected columns of {key} {mine} in {str(path)!r}, got {facts[key]}; give that {key}, or no "
-                    f"columns"
+                    f"expected columns of {key} {mine} in {str(path)!r}, got {key} {facts[key]}; "
+                    f"use {option(key, facts[key]) if key == 'depth' else param(key, facts[key])}, or leave "
+                    f"{param('columns')} out"
                 )
         known = {(split, bool(left)): j for j, (split, left) in enumerate(zip(encoded.splits, encoded.ones_left))}
         for j, merged in enumerate(encoded.stands_for):

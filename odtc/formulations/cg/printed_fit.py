@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.text import count_of
 from odtc.base.wording import param
 from odtc.errors import ChoiceError, SolverError, TimeLimitReached
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, read_pool
@@ -162,8 +163,8 @@ def fit(base: Model, build, solve, start=None, tell=None, left=None) -> tuple[Mo
         termination = Termination.TIME_LIMIT if timed and not method.finished else Termination.UNKNOWN
     ended = "no path is promising" if method.finished else "not proved that no path is promising"
     words = (
-        f"found by {method.found_by} ({len(paths):,} paths, {method.rounds:,} rounds, {method.programs:,} pricing "
-        f"problems); {ended}"
+        f"found by {method.found_by} ({count_of(len(paths), 'path')}, {count_of(method.rounds, 'round')}, "
+        f"{count_of(method.programs, 'pricing problem')}); {ended}"
     )
     found = Solution(
         x,
