@@ -28,7 +28,7 @@ from odtc.workflow.pipeline import labelled
 from odtc.workflow.posing import choose, default_params, pose_run
 from odtc.workflow.specification import RunSpec
 
-HEAD = ("model", "columns", "rows", "nonzeros", "MPS file", "memory", "CPU s", "")
+HEAD = ("model", "variables", "constraints", "nonzeros", "MPS file", "memory", "CPU s", "")
 
 
 @dataclass(frozen=True, repr=False)

@@ -74,9 +74,9 @@ def counts_of(
         return found
     grows = module.can(Iterative) and module.loops(problem)
     model = counted(problem, cuts)
-    words = [f"{command('fit')} adds rows or columns to it"] if grows else []
+    words = [f"{command('fit')} adds constraints or variables to it"] if grows else []
     if solved := [name for name in model.cuts if CUTS.get(name).SOLVES]:
-        words.append(f"without the rows of {', '.join(solved)}, which the compiler solves subtrees for")
+        words.append(f"without the constraints of {', '.join(solved)}, which the compiler solves subtrees for")
     found = Counts.of_model(model, "; ".join(words))
     return replace(found, file=measure(model) if measure else None)
 

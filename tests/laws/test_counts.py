@@ -66,7 +66,7 @@ def test_rows_that_only_solved_subtrees_tell_are_said_to_be_left_out(name):
     data = random.integers(0, 2, (30, 4)).astype(float), random.permutation(30) % 2
     posed = pose(*pipeline.labelled(*data, name, 2, {}))
     said, model = counts.counts_of(posed, ("subtree_value",)), compile_model(posed, ("subtree_value",))
-    assert said.rows < model.n_rows and "without the rows of subtree_value" in said.words
+    assert said.rows < model.n_rows and "without the constraints of subtree_value" in said.words
     said, model = counts.counts_of(posed, ()), compile_model(posed, ())
     assert said.rows == model.n_rows and "without" not in said.words
 
@@ -101,6 +101,8 @@ def test_the_table_has_every_formulation(tmp_path):
     said = done["models"]["binoct"]
     assert (said["columns"], said["rows"], said["nonzeros"]) == (model.n_cols, model.n_rows, model.nnz)
     assert done["models"]["cart"]["columns"] is None and "learns" in done["models"]["cart"]["words"]
+    screen = odtc("build", MONKS_1, "--estimate", "--depth", "3", folder=tmp_path).out
+    assert screen.splitlines()[1].split()[:4] == ["model", "variables", "constraints", "nonzeros"]
 
 
 def test_seconds_are_those_of_this_machine_at_this_moment(tmp_path, monkeypatch):

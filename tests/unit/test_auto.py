@@ -30,7 +30,7 @@ def test_the_size_it_names_is_never_less_than_the_model(n_candidate_splits, dept
     columns = sum(level.n_states + len(level.state) for level in graph.levels)
     assert columns <= sum(2**j * comb(n_candidate_splits, j) * (n_candidate_splits - j + 1) for j in range(levels))
     assert (
-        f"{sum(2**j * comb(n_candidate_splits, j) * (n_candidate_splits - j + 1) for j in range(levels)):,} columns"
+        f"{sum(2**j * comb(n_candidate_splits, j) * (n_candidate_splits - j + 1) for j in range(levels)):,} variables"
         in choose(n_candidate_splits, depth).why
     )
 

@@ -54,7 +54,7 @@ def estimate(sizes: Sizes) -> Estimate:
     columns, what, most = _columns(sizes, remembers)
     sums = size_estimate.sums(n_candidate_splits, depth)
     size = (
-        f"at most {count_of(columns, 'column')} and {rough(sums)} operations at depth {depth} over "
+        f"at most {count_of(columns, 'variable')} and {rough(sums)} operations at depth {depth} over "
         f"{count_of(n_candidate_splits, 'split', '')}"
     )
     if columns <= most and sums <= size_estimate.MOST_SUMS:

@@ -414,7 +414,7 @@ def estimate(sizes: Sizes) -> Estimate:
     if sizes.encoded is None or sizes.fitting:
         return Estimate(True, words)
     size = counts_of(Problem(sizes.encoded, CompleteTree(sizes.depth), FORMULATIONS.get(NAME), Params()))
-    return Estimate(True, f"{words} ({count_of(size.columns, 'column')}, {count_of(size.rows, 'row')})")
+    return Estimate(True, f"{words} ({count_of(size.columns, 'variable')}, {count_of(size.rows, 'constraint')})")
 
 
 def subjects(params) -> tuple[Subject, ...]:
