@@ -180,7 +180,9 @@ def no_solution_text(
         )
     more = f"the time limit came first; allow more time ({option('time_limit')})"
     start = (
-        "a start file that `odtc build` wrote (--start FILE)" if from_file else f"a start ({option('start', 'cart')})"
+        f"a start file of `odtc build` ({option('start', 'FILE')})"
+        if from_file
+        else f"a start ({option('start', 'cart')})"
     )
     why = {
         Termination.TIME_LIMIT: {

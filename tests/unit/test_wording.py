@@ -9,6 +9,8 @@ import pytest
 import odtc
 from odtc.base.wording import as_here, command, in_keywords, on_command_line, option, param
 from odtc.errors import ChoiceError
+from odtc.model.solution import Solution, Termination
+from odtc.workflow.messages import no_solution_text
 from tests.command_line import odtc as run
 
 BOTH, LEAVES = ['missing="drop" or "separate"'] * 2, ['constraints="leaves <= 3"'] * 2
@@ -74,3 +76,13 @@ def test_the_command_line_and_python_name_one_fault_in_their_own_words(tmp_path)
         ChoiceError, match="^`time_limit`: expected seconds above 0"
     ):  # as before it ran in this process
         odtc.fit(tmp_path / "d.csv", depth=1, time_limit=0)
+
+
+@pytest.mark.parametrize(("from_file", "start"), [(True, "--start FILE"), (False, "--start cart")])
+def test_a_solver_without_a_start_leads_to_the_start_that_its_command_takes(from_file, start):
+    """`odtc solve` takes a start file, `odtc fit` the name of a heuristic."""
+    with on_command_line():
+        text = no_solution_text(
+            Solution(None, Termination.TIME_LIMIT, solver="Other", start="none"), from_file=from_file
+        )
+    assert text.count("--start") == 1 and start in text
