@@ -137,14 +137,15 @@ def tally(amounts: Iterable[float], classes: Iterable[str]) -> str:
 def aligned(text: str, sides: str = "", widest: int = 72) -> str:
     """Lines with cells between tabs, as columns two spaces apart.
 
-    `sides` has l or r for each column (l beyond its end). The last cell of a line, a line without
-    a tab, and a cell wider than `widest` do not widen a column.
+    `sides` has l or r for each column (l beyond its end). The last cell of a line widens only a column of side r;
+    a line without a tab and a cell wider than `widest` widen none.
     """
     lines = [line.split("\t") for line in text.split("\n")]
     widths: dict[int, int] = {}
     for cells in lines:
-        for column, cell in enumerate(cells[:-1]):
-            if _width(cell) <= widest:
+        for column, cell in enumerate(cells):
+            widens = column < len(cells) - 1 or (column and sides[column : column + 1] == "r")
+            if widens and _width(cell) <= widest:
                 widths[column] = max(widths.get(column, 0), _width(cell))
 
     def padded(column: int, cell: str) -> str:

@@ -213,9 +213,8 @@ def print_score(facts: dict) -> None:
     if robust and robust["robust_accuracy"] is not None:
         words = f"{percent_text(robust['robust_accuracy'])} correct wherever moved ({robust['boxes']})"
         print(f"robust    {words}, {robust['robust_errors']} not")
-    # The empty cell at the end of a line lets the column before it be as wide as its widest number.
-    rows = ([name, *map(str, row), ""] for name, row in zip(facts["classes"], facts["confusion"]))
-    print(table_text([["true \\ predicted", *facts["classes"], ""], *rows], "l" + "r" * len(facts["classes"])))
+    rows = ([name, *map(str, row)] for name, row in zip(facts["classes"], facts["confusion"]))
+    print(table_text([["true \\ predicted", *facts["classes"]], *rows], "l" + "r" * len(facts["classes"])))
     most = facts.get("majority_accuracy")
     if most is not None and facts["accuracy"] <= most:
         from odtc.workflow.results.lines import no_better_text
