@@ -65,7 +65,8 @@ def drawn(
         turns = "".join(INDENT[side] for side in place.path[:-1]) + BRANCH[place.side]
         cells = _ending(place, classes, remarks, counted, weighted) if place.is_leaf else []
         nodes.append("\t".join([turns + said, *cells]))
-    return "\n".join([*lines, "", aligned("\n".join(nodes), "llrr"), ""])
+    sides = "llr" if any(remarks) else "llrr"  # the condition, the answer, its rows; a remark, or the correct share
+    return "\n".join([*lines, "", aligned("\n".join(nodes), sides), ""])
 
 
 def is_counted(leaves: Sequence[Place]) -> bool:
