@@ -174,7 +174,7 @@ def what_ends() -> str:
 
 
 def seconds_left() -> float | None:
-    """Return the seconds until the end, 0 or less when it has passed; None if there is no end."""
+    """Return the seconds until the end, 0 or less when it has passed; None without an end."""
     end = _end()
     left = min(NEVER if end is None else end - time.monotonic(), _work_left())
     return None if left == NEVER else left

@@ -293,7 +293,7 @@ def _read(kernel: Kernel, kinds: tuple[Any, ...]) -> tuple[dict[str, Any], bytes
 
 
 def _write(kernel: Kernel, kinds: tuple[Any, ...], facts: dict[str, Any], code: bytes) -> None:
-    """Keep compiled code in the first folder that can be written; in none if there is no such folder."""
+    """Store compiled code in the first folder that can be written, if any."""
     facts = facts | {"sources": _sources(kernel), "digest": hashlib.sha256(code).hexdigest()}
     for folder in _folders(kernel.function.__code__.co_filename):
         try:

@@ -424,8 +424,8 @@ def _by_group(folders: tuple[tuple[str, int], ...]) -> dict[str, tuple[Any, ...]
 
 
 def _offers(folder: tuple[str, int]) -> bool:
-    """Return whether a package of a folder may have entry points for odtc; True for what is not a plain folder, such as
-    an archive."""
+    """Return whether a package of a folder may have entry points for odtc; True for an existing path that is not a
+    plain folder, such as an archive."""
     path = folder[0] or "."
     if not os.path.isdir(path) or path.endswith(".egg"):
         return os.path.exists(path)

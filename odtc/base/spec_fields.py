@@ -99,7 +99,7 @@ def parameter_lines(
         The field of a specification that the parameter sets: its type and help are used.
     default : object
     kind : str
-        The type, if it is another one than that of the field, or of the default.
+        The type, if it differs from the type of the field or of the default.
     more : str
         A text in addition to the help of the field.
     """

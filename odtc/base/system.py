@@ -250,7 +250,7 @@ def address_space_left() -> int | None:
 @contextmanager
 def address_space_limited(more: int | None) -> Iterator[None]:
     """Inside, this process may take this many more bytes of memory (None: any number), beyond which Python raises
-    MemoryError; on Windows and macOS there is no such limit."""
+    MemoryError; on Windows and macOS memory is not limited."""
     left = address_space_left()
     if more is None or sys.platform != "linux" or (left is not None and left <= more):
         yield

@@ -39,7 +39,7 @@ def value_class(kind: type[Kind]) -> type[Kind]:
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen_class(kind: type[Kind]) -> type[Kind]:
     """Make a value class whose fields are set by its constructor only; as a frozen dataclass, it raises
-    FrozenInstanceError otherwise. Its constructor takes longer than that of a value class.
+    FrozenInstanceError otherwise. Its constructor is slower than the constructor of a value class.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 
 The code that finds an error writes the sentence, and the caller knows the reader: the command line states that it is
 one (`on_command_line`), an estimator states which keywords are its own (`in_keywords`); all others use the names of
-Python. Names are those of the fields of specifications (odtc.workflow.specification). Options that only the command
+Python. The names are the field names of specifications (odtc.workflow.specification). Options that only the command
 line has, such as --pool, are written unchanged.
 """
 
@@ -214,7 +214,8 @@ def kind_by_name(path: str | PathLike[str], *expected: str) -> str:
 
 
 def what_it_is(path: str | PathLike[str], end: str | None = None) -> str:
-    """Return what a file is, by its name or by the end that names of its kind have, without what reads it."""
+    """Return the description of a file by its name, or by the ending `end` of its kind, without the commands that read
+    such files."""
     return FILE_KINDS.get(end or _end_of(path) or "", "a file of another program").partition(",")[0].partition(";")[0]
 
 

@@ -321,8 +321,8 @@ def hear_racer(name: str, text: str) -> None:
 @contextmanager
 def live(name: str, limit: float | None = None, began: float | None = None):
     """Yield a function that takes Progress: a live line on stderr if it is a terminal, which reports the phases of the
-    work (odtc.base.phases) until there is progress. The rounds of a loop are lines that stay, on any stderr; so are
-    phases that take seconds with any data, if there is no live line. `limit` is the time limit in seconds, from
+    work (odtc.base.phases) until there is progress. The rounds of a loop are printed as permanent lines on any stderr;
+    without a live line, so are phases that take seconds with any data. `limit` is the time limit in seconds from
     `began` on (of time.monotonic(), by default now)."""
     if not sys.stderr.isatty():
         with phases.heard(lambda one: say(str(one)) if one.stays else None, beside=True):

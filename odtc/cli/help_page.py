@@ -59,7 +59,7 @@ def read_plainly(parameters: Iterable[Any]) -> None:
 
 
 def _parsed(value, parser: Callable[[Any], Any]):
-    """Return what a function reads from a value; UNREAD if it refuses it."""
+    """Return the result of a parser for a value; UNREAD if the parser refuses the value."""
     try:
         return None if value is None else parser(value)
     except typer.BadParameter:

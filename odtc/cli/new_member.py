@@ -57,7 +57,7 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
     Raises
     ------
     ChoiceError
-        If there is no such type, or the name is taken, is not a name of Python, or is the name of a module that it
+        If the type is unknown, or the name is taken, is not a name of Python, or is the name of a module that it
         would hide.
     """
     if kind not in BEGUN:

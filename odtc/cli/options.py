@@ -390,7 +390,7 @@ def file_or_stem(o: Path, ending: str) -> Path:
 
 
 def tree_path(o: Path) -> Path:
-    """Return the file of a tree that -o names, or that of a stem."""
+    """Return the file of a tree that -o names, directly or by its stem."""
     return file_or_stem(o, ".tree.json")
 
 

@@ -4,8 +4,8 @@
 nothing. By default it is 1 for every error, so that a loss is a weight of errors.
 
 * Class weights give all errors on a class the same cost. "balanced" uses W / (K W_k), with W the weight of all rows,
-  W_k that of class k and K the number of classes that have any: every class then weighs W / K, and the loss of a tree
-  is W · (1 - balanced accuracy).
+  W_k the weight of class k and K the number of classes with a positive weight: every class then weighs W / K, and the
+  loss of a tree is W · (1 - balanced accuracy).
 * A cost matrix has a cost for each pair; together with class weights, row k is multiplied by the weight of k.
 """
 
@@ -327,7 +327,7 @@ def _pairs(text: str, classes: Names) -> dict[tuple[str, str], str]:
 
 
 def _unquoted(name: str) -> str:
-    """Return a name without blanks and double quotes around it: those of the first class are the reader's."""
+    """Return a name without blanks and double quotes around it; csv.reader keeps the quotes of all but the first."""
     name = name.strip()
     return name[1:-1].replace('""', '"') if len(name) > 1 and name[0] == name[-1] == '"' else name
 

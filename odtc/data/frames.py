@@ -1,4 +1,4 @@
-"""Rows in memory, coded as those of a data file: arrays and data frames of pandas or polars.
+"""Rows in memory, coded as the rows of a data file: arrays and data frames of pandas or polars.
 
 An array of numbers contains numbers. In an array of objects, and in a data frame, each column is read as the same
 cells in a file would be (odtc.data.cells.column_types): text is a category unless it reads as numbers, a categorical

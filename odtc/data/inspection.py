@@ -267,7 +267,8 @@ def _whole(data, reading: ReadingSpec) -> tuple[Dataset, ReadingSpec, list[Note]
 
 
 def _unasked(kept: Dataset, asked: Counter, told: set[str]) -> list[Note]:
-    """Return one remark on the columns without splits although their cells differ; those of `told` have one already."""
+    """Return one remark on the columns without splits although their cells differ, except for the columns in `told`,
+    which have a remark already."""
     names = [
         feature.name
         for at, feature in enumerate(kept.features)

@@ -30,7 +30,7 @@ def label_type_of(classes: Iterable[str], guessed: bool = True, like: str = TEXT
     Returns
     -------
     str
-        TEXT unless every name is that of a label of the type.
+        TEXT unless every name can be read as a label of another type.
     """
     names = tuple(classes)
     candidates = (BOOL, INT, FLOAT) if guessed else () if like == TEXT else (like,)

@@ -3,7 +3,7 @@
 A model finds h·z <= g over scaled columns z. `LinearTerms.split` converts that to a split in the data's own units,
 with as few digits as the rows allow: a coefficient is rounded, or left out, only if each relevant row stays on its
 side and half of the gap between the sides remains; the bound is the shortest number in the middle of the gap. So the
-displayed numbers are those of the tree.
+displayed numbers are the numbers that the tree uses.
 """
 
 from dataclasses import replace
@@ -125,7 +125,7 @@ class LinearTerms:
         return cells, ones
 
     def exact_sums(self, h: np.ndarray) -> tuple[np.ndarray, list[Fraction]]:
-        """Return what the sums h·z are in exact numbers, of cells as they were written.
+        """Return the sums h·z in exact numbers, for cells as they were written.
 
         Parameters
         ----------

@@ -100,7 +100,7 @@ def read(path, target=None, *, name: str | None = None, **reading) -> Dataset:
 
 
 def read_as(path, how: ReadingSpec, name: str | None = None) -> Dataset:
-    """Read a data set as a specification describes; the other arguments and the exceptions are those of `read`."""
+    """Read a data set as a specification describes; other arguments and exceptions as in `read`."""
     codebook = None if how.labels is None else read_codebook(how.labels)
     return with_labels(_read_as(path, how, name), codebook)
 

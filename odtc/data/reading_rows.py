@@ -30,7 +30,7 @@ class CodedRows:
     X : float64 (rows, features)
         As in Dataset; NaN in columns that the tree does not use.
     y : int32 (rows,) or None
-        -1 if the label is missing or not a known class; None if there is no column of labels.
+        -1 if the label is missing or not a known class; None without a column of labels.
     first : int
         The number of the first row in its file, from 1.
     unknown : int

@@ -4,7 +4,7 @@ Every split determines where a missing cell and an unseen level go: right, excep
 missing ones left. A new kind of split is one more class in `KINDS`. All have
 
     features   the features that it uses, in its order
-    measured   those of them that it uses as numbers, so that it has no result for a missing cell
+    measured   the features that it uses as numbers, so that it has no result for a missing cell
     scale, cut only Threshold and Oblique: splits of one scale are nested, in the order of their cuts
 
 In an encoding with millions of thresholds these are stored as arrays (`Splits`, `SplitList`): the object of a threshold

@@ -9,7 +9,7 @@ carries only these sums:
     policy           cost of each action                        least of them
     regression       n, Σ w, Σ w y, and around the median       squared error around the leaf's mean
                      of all rows Σ w (y - m), Σ w (y - m)²
-    linear           the same, and those of each column         squared error around a line in the best column
+    linear           the same, and the sums of each column      squared error around a line in the best column
     median           weight of each number                      least absolute error around one of them
     survival         n, Σ w, hazard H = Σ w Λ, events           D - D log(D/H), of the likelihood of a relative risk
                      D = Σ w δ, time Σ t

@@ -73,7 +73,7 @@ def checks_alone(only: bool, said: Tree, found: Tree, costs: tuple[float | None,
     Parameters
     ----------
     only : bool
-        Whether there is no other tree.
+        Whether every possible tree is a leaf.
     said, found : Tree
         The tree of the estimator, and the cheapest leaf of these rows that satisfies the constraints.
     costs : (float or None, float or None, float)

@@ -276,7 +276,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         self._rounding = max(self._rounding, (rounding, QUOTIENTS))
 
     def _rounded(self, solution: Solution) -> Solution:
-        """Return what is proved if costs were rounded: a lower bound, and no optimum."""
+        """Return a solution with only the claims that hold if costs were rounded: a lower bound, not optimality."""
         rounding, words = self._rounding
         bound = max(min(0.0, solution.bound), solution.bound - 4 * rounding * abs(solution.bound))
         if not is_proved(solution.objective, solution.bound):

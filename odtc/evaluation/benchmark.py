@@ -186,7 +186,7 @@ def data_folder() -> Path:
 
 def find_data(wanted: tuple[str, ...] = ()) -> list[Path]:
     """Find data files by path, or by name in $ODTC_DATA (otherwise ../shared/data); by default the available ones of
-    the ten sets. Raises ChoiceError for a name that is not found, or if there is no file."""
+    the ten sets. Raises ChoiceError for a name that is not found, or if none is available."""
     folder = data_folder()
     if not wanted:
         files = [path for name in STUDY if (path := folder / f"{name}.csv").is_file()]
@@ -206,8 +206,8 @@ def find_data(wanted: tuple[str, ...] = ()) -> list[Path]:
 
 
 def find_peers(pattern: str, data: list[Path]) -> dict[tuple[Path, int], list[Path]]:
-    """Return model files …NAME_dDEPTH.lp (.mps, .gz) by the data set and depth in their names, without those of other
-    data. Raises ChoiceError if the pattern fits no file, or a name does not state them."""
+    """Return model files …NAME_dDEPTH.lp (.mps, .gz) by the data set and depth in their names, without files of other
+    data sets. Raises ChoiceError if no file matches the pattern, or a name does not state them."""
     files = sorted(map(Path, glob(os.path.expanduser(pattern))))
     if not files:
         raise ChoiceError(f"--peer-files: expected model files, found none for {pattern!r}")
@@ -273,8 +273,8 @@ def code_version() -> str:
 
 
 def expect_results(path) -> list[dict]:
-    """Read the finished cells of a results file; raises DataError if there is no file, or no cell in it, and
-    as `read_results`."""
+    """Read the finished cells of a results file; raises DataError if the file is missing or has none, and as
+    `read_results`."""
     if not Path(path).is_file():
         raise DataError(f"expected the results of `odtc bench models`, got {str(path)!r}, which is not a file")
     if not (results := read_results(path)):
@@ -283,7 +283,7 @@ def expect_results(path) -> list[dict]:
 
 
 def read_results(path) -> list[dict]:
-    """Read the finished cells of a results file, none if there is no file. A last line that was cut off is ignored.
+    """Read the finished cells of a results file, none if it is missing. A last line that was cut off is ignored.
     Raises DataError for a file of other content, and for a line that was changed after it was written."""
     return [result for result, _ in _lines_of(Path(path))]
 

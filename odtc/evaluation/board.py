@@ -274,7 +274,7 @@ def histograms(
     found: list[Place], training: Dataset | None, features: Sequence[Feature] | None = None
 ) -> dict[int, dict]:
     """Return the training rows of each branch node by the column that it splits on, and by class; with the names of
-    `features`, by default those of the data.
+    `features`, by default the features of the data.
 
     Returns
     -------

@@ -38,7 +38,7 @@ class Compiled(NamedTuple):
 
 
 def compile_all() -> Iterator[Compiled]:
-    """Compile the kernels of one module after the other, then those of whole problems, and yield each result."""
+    """Compile the kernels of one module after the other, then the kernels of whole problems, and yield each result."""
     for name in MODULES:
         kernel_module = importlib.import_module(name)
         assert kernel_module.__file__ is not None

@@ -38,8 +38,8 @@ NO_NODE, LEAF_MODEL = "branch_nodes <= 0", "dpflow"  # of depth 0
 @value_class
 class Setting:
     """One point of the grid; `params` are the formulation's, as text. Depth 0 is a single leaf, which predicts the
-    label of least cost: depth 1 without a branch node. `encoding` None is the one of the run; `constraints` are
-    added to those of the run."""
+    label of least cost: depth 1 without a branch node. `encoding` None is the encoding of the run; `constraints` are
+    added to its constraints."""
 
     model: str
     depth: int
@@ -49,7 +49,7 @@ class Setting:
     constraints: tuple[str, ...] = ()
 
     def of(self, spec: RunSpec) -> RunSpec:
-        """Return the run of this setting; `spec` has what all settings have in common, constraints among them."""
+        """Return the run of this setting; `spec` has the fields that all settings share, such as constraints."""
         own = (short_constraint("min_leaf_rows", self.min_leaf_rows),) if self.min_leaf_rows else ()
         leaf = (NO_NODE,) if self.depth == 0 else ()
         return spec.with_model(
@@ -113,9 +113,9 @@ def grid(
     models, depths, params: dict[str, list[str]], leaf_rows=(None,), encodings=("auto",), tries=()
 ) -> list[Setting]:
     """Return all settings, in order: for each encoding, and without and with each constraint of `tries`, all others.
-    Depth 0 is one setting, first. A parameter is varied for the models that have it (`known`). One encoding is that of
-    the run. Raises ChoiceError for an invalid depth or number of rows, for an unknown model or encoding, and for a
-    parameter that no model has or a value that one does not take."""
+    Depth 0 is one setting, first. A parameter is varied for the models that have it (`known`). A single encoding is
+    left to the run. Raises ChoiceError for an invalid depth or number of rows, for an unknown model or encoding, and
+    for a parameter that no model has or a value that one does not take."""
     takers(models, params)
     expect_valid(models, depths, params, leaf_rows, encodings)
     encodings = encodings if len(encodings) > 1 else (None,)
@@ -145,8 +145,8 @@ def expect_valid(models, depths, params: dict[str, list[str]], leaf_rows, encodi
 
 
 def known(model: str, params: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Return the parameters that a model has, with their values; auto has those of all models that it may choose.
-    Raises ChoiceError for an unknown model."""
+    """Return the parameters that a model has, with their values; auto has the parameters of all models that it may
+    choose. Raises ChoiceError for an unknown model."""
     names = FORMULATIONS.able(Estimates) if model == "auto" else [model]
     return {key: values for key, values in params.items() if any(has_parameter(name, key) for name in names)}
 
@@ -168,8 +168,8 @@ def takers(models: list[str], params: dict[str, list[str]]) -> dict[str, list[st
 
 def score_of(name: str, score: str, params: dict[str, list[str]]) -> str:
     """Return the score by which the settings of the task `name` are compared: the requested one, or its figure if the
-    task is not classification. `params` are those of a grid. Raises ChoiceError for a score of classes that it does
-    not have, and for the accuracy of moved rows, unless all are moved within the same boxes."""
+    task is not classification. `params` are the parameters of a grid. Raises ChoiceError for a score of classes that
+    the task does not have, and for the accuracy of moved rows, unless all are moved within the same boxes."""
     task = TASKS.get(name)
     if task.CLASSES:
         boxes = params.get("robust", [])
@@ -280,8 +280,8 @@ def deal_rows(dataset: Dataset, n_folds: int, seed: int = 0, option: str = "--fo
 class Nested:
     """Result of choosing a setting, on rows that took no part in the choice: one outer fold each.
 
-    `scores` are those of the setting that was chosen by the folds of the other rows, fitted on all of these; `inner`
-    is the score in those folds; `chosen` are the positions of the settings.
+    `scores` are the scores of the setting that was chosen by folds of the other rows and fitted on all of these;
+    `inner` is the score in those folds; `chosen` are the positions of the settings.
     """
 
     scores: tuple[float, ...]

@@ -4,8 +4,8 @@ The population stability index of a column compares its shares then (p) and now 
 
     PSI = Σ_b (q_b - p_b) ln(q_b / p_b)
 
-The bins of a number are cut at the deciles of the old rows, those of a category are its levels, and missing cells are
-a bin. An empty bin counts as half a row. From 0.1 on a shift is called small, from 0.25 on large.
+The bins of a numeric column are cut at the deciles of the old rows, the bins of a category are its levels, and missing
+cells are a bin. An empty bin counts as half a row. From 0.1 on a shift is called small, from 0.25 on large.
 """
 
 import numpy as np
@@ -111,7 +111,7 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
     ----------
     done : Refit
     old_data : Dataset or None
-        The rows of the old tree; without them there is no index of a column.
+        The rows of the old tree; without them no column has an index.
 
     Returns
     -------

@@ -141,8 +141,8 @@ def on_front(points) -> list[int]:
 
 def regions(tree: Tree, rows: Dataset, across: str, up: str, ax, values: np.ndarray | None = None) -> None:
     """Draw the predictions of the tree over two columns of numbers, all others as in the median row (the commonest
-    level), with the rows as points; if a tree answers numbers, `values` are those of the rows, float64 (rows,), if
-    they are known. Raises ChoiceError for a column that is not one of numbers."""
+    level), with the rows as points; if a tree predicts numbers, `values` are the numbers of the rows, float64 (rows,),
+    if they are known. Raises ChoiceError for a column that is not numeric."""
     if across == up:
         raise ChoiceError(f"expected two columns of numbers, got {across!r} for both --x and --y")
     places = [_numbers(tree, name) for name in (across, up)]

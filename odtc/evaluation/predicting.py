@@ -146,7 +146,7 @@ def predict_file(
 
 
 class _Batches:
-    """The predictions of a tree for rows that come in batches; the parameters are those of `predict_file`."""
+    """The predictions of a tree for rows that come in batches; parameters as in `predict_file`."""
 
     def __init__(self, tree: Tree, policy: str, score: bool, keep: bool, probabilities: bool):
         K = len(tree.classes)
@@ -210,8 +210,8 @@ def _majority(tree: Tree, table: np.ndarray) -> dict:
     """Return the most frequent class of the training rows, and the share of the rows of a confusion matrix that have
     it.
 
-    The result is empty for a single leaf, and for a tree whose goal is not to be correct on most rows: its leaves
-    predict other classes than those of most of their rows, because of costs, weights of classes and constraints.
+    The result is empty for a single leaf, and for a tree whose goal is not to be correct on most rows: a leaf of it
+    predicts another class than its most frequent one, because of costs, weights of classes or constraints.
     """
     leaves = list(tree.leaves())
     if len(leaves) < 2 or not table.sum() or not all(leaf.counts for leaf in leaves):
@@ -228,8 +228,7 @@ def score_of_task(given, data) -> dict:
     Parameters
     ----------
     given : path
-        The tree, or its run, next to the data from which it was learnt: hazards and actions are those of the training
-        rows.
+        The tree, or its run, next to the data that it was trained on: hazards and actions come from the training rows.
     data : path
 
     Returns

@@ -273,7 +273,7 @@ def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:
 
 
 def for_tree(spec: RunSpec, old: Tree, path) -> RunSpec:
-    """Return a specification whose rows are read as those of an old tree, and whose search begins with it."""
+    """Return a specification whose rows are read as for an old tree, and whose search begins with that tree."""
     depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
     spec = replace(spec, reading=reading_of(old, spec.reading, path))
     return with_start(spec.with_model(depth=depth), path)

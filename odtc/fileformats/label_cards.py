@@ -24,7 +24,7 @@ class LabelCards:
     pattern : Pattern, of columns
     cost : float64 (lines,), of the columns of each label
     rows, width : names of all rows, each of `width` bytes, padded with blanks
-    goal : the name of the objective, as wide as those of `rows`
+    goal : the name of the objective, as wide as the names in `rows`
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class LabelCards:
         self._sheet = np.empty((at_once, *self._template.shape), np.uint8)
 
     def _fill(self, begin: int, end: int, names: np.ndarray) -> None:
-        """Replace the first cards of the sheet by those of the labels begin .. end - 1."""
+        """Replace the first cards of the sheet by the cards of the labels begin .. end - 1."""
         sheet, template = self._sheet[: end - begin], self._template
         sheet[:] = template
         strides, at = sheet.strides[:2], len(BEFORE)

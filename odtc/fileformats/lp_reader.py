@@ -1,7 +1,7 @@
 """Reader of CPLEX LP files: constraints, bounds and types of variables from arrays of words.
 
-The format is that of the manuals of CPLEX, Gurobi and HiGHS ("LP file format"), which agree on everything that is read
-here. Constructs that solvers silently read in different ways (docs/reference/file-formats.md) are refused.
+The format is described in the manuals of CPLEX, Gurobi and HiGHS ("LP file format"), which agree on everything that is
+read here. Constructs that solvers silently read in different ways (docs/reference/file-formats.md) are refused.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Reader of MPS files: the cards of each section as arrays of words, then the model.
 
-The format is that of the manuals of HiGHS, CPLEX and Gurobi ("MPS file format"). Constructs that solvers silently read
-in different ways (docs/reference/file-formats.md) are refused in a sentence.
+The format is described in the manuals of HiGHS, CPLEX and Gurobi ("MPS file format"). Constructs that solvers silently
+read in different ways (docs/reference/file-formats.md) are refused with a message.
 """
 
 from collections.abc import Iterator

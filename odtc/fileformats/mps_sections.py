@@ -93,7 +93,7 @@ def title(text: Text, found: Found) -> str:
 
 # OBJSENSE MAX, or MAX on the next card; likewise OBJNAME row
 def section_word(text: Text, found: Found, section: str) -> tuple[str, int] | None:
-    """Return (the only word of this section, its position), None if there is no such section."""
+    """Return (the only word of this section, its position), None if the section is missing."""
     if section not in found:
         return None
     begin, end, words = found[section]

@@ -54,7 +54,7 @@ class SharedCards:
                 stream.write(self._sheet[: len(of)])
 
     def _set(self, label: int, name: np.ndarray) -> None:
-        """Change the cards to those of a variable of this label with this name."""
+        """Change the cards for a variable of this label with this name."""
         if label == self._label:
             cells = self._cards[:, len(BEFORE) : len(BEFORE) + len(name)]
             for place in np.flatnonzero(cells[0] != name).tolist():

@@ -1,10 +1,10 @@
 """Entries of some lines of a matrix, columns or rows: enough to write a file without scipy, whose import takes longer
 than writing a small model.
 
-The entries of a family whose first labels all hold one pattern are laid out and sorted once, then moved. Where a term
-says r[f(t) + g(j)], c[t, h(j)] for the labels t and all other labels j, the entries of t are those of t₀, f(t) - f(t₀)
-places further on. The rows of one family move alike, and families do not overlap, so that sorted entries stay sorted.
-Other terms (rows that depend on t and j together, coefficients that depend on t) are no patterns.
+The entries of a family whose first labels all have one pattern are laid out and sorted once, then moved. For a term
+r[f(t) + g(j)], c[t, h(j)] with the labels t and all other labels j, the entries of t are the entries of t₀, moved by
+f(t) - f(t₀) positions. The rows of one family move alike, and families do not overlap, so sorted entries stay sorted.
+Other terms (rows that depend on t and j together, coefficients that depend on t) do not form patterns.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -98,7 +98,7 @@ class Run:
 
 
 def move_of(mine: Cells, other: Cells, coef: np.ndarray, ndim: int) -> Move | None:
-    """How the entries of one first label of `mine` move; None if they are not those of the label before, moved."""
+    """Return the move from the entries of each first label of `mine` to the next; None if they differ otherwise."""
     if not mine.places:
         return Move(0, 1, ())
     lead, *rest = (place.reshape((1,) * (ndim - place.ndim) + place.shape) for place in mine.places)
@@ -211,8 +211,8 @@ class Pattern:
         return moved
 
     def moves(self, begin: int | None = None, end: int | None = None) -> np.ndarray:
-        """Return int64 (labels, families), or (labels, 1) if all families move alike: how far the entries of these
-        labels, of all by default, lie behind those of the first one."""
+        """Return the distances from the entries of the first label to the entries of these labels, by default of all;
+        int64 (labels, families), or (labels, 1) if all families move alike."""
         base = self.run.begin
         begin, end = base if begin is None else begin, self.run.end if end is None else end
         moves = [move.of(begin, end) - move.of(base, base + 1) for _, move in self.run.moves]

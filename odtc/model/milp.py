@@ -572,7 +572,7 @@ def _parts(
 
 def _entries_of_labels(terms: list[Term], labels: int, by_rows: bool) -> np.ndarray:
     """Return the number of entries of each first label, int64 (labels,). They differ within a block: a split at the
-    root is in the constraints of all leaves, one below in those of few."""
+    root is in the constraints of all leaves, a lower one in the constraints of few."""
     counts = np.zeros(labels, np.int64)
     for term in terms:
         places = (term.rows if by_rows else term.columns).places

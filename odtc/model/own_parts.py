@@ -1,8 +1,8 @@
-"""Rows and columns of a user's own behind those of a model, and points of the model completed by them.
+"""User-defined rows and columns appended to a model, and points of the model completed by them.
 
     min c·x + d·y   s.t.  the model's rows over x;  lower <= A x + B y <= upper;  y within its bounds
 
-What is proved of the longer model is proved of it alone: `Model.base` is the model as it was.
+A proof about the longer model is about that model only: `Model.base` is the model without the additions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -89,12 +89,12 @@ def with_columns(
 
 
 def completed(longer: Arrays, x: np.ndarray) -> np.ndarray | None:
-    """Return a point of a model with the values of the columns behind its own that cost the least.
+    """Return a point of a model, extended by the values of the appended columns that cost the least.
 
     Parameters
     ----------
     longer : Model
-        The model with other columns behind those of the point.
+        The model with other columns after the columns of the point.
     x : float64 (fewer columns,)
 
     Returns
@@ -123,12 +123,12 @@ def completed(longer: Arrays, x: np.ndarray) -> np.ndarray | None:
 
 
 def broken_rows(longer: Arrays, x: np.ndarray) -> list[str]:
-    """Return the rows that a point breaks whatever the values of the columns behind its own, each row by itself.
+    """Return the rows that a point violates for all values of the appended columns, each row by itself.
 
     Parameters
     ----------
     longer : Model
-        The model with other columns behind those of the point.
+        The model with other columns after the columns of the point.
     x : float64 (fewer columns,)
 
     Returns
@@ -148,7 +148,7 @@ def broken_rows(longer: Arrays, x: np.ndarray) -> list[str]:
 
 
 def _matrix(model: Arrays, rows: Any) -> Any:
-    """Rows of a user's own as a csr_array over the columns of a model; raises ModelError for what is none."""
+    """Return user-defined rows as a csr_array over the columns of a model; raises ModelError for invalid rows."""
     import scipy.sparse as sp
 
     rows = [rows] if isinstance(rows, Mapping) else rows
@@ -176,7 +176,7 @@ def _matrix(model: Arrays, rows: Any) -> Any:
 
 
 def _numbers(given: ArrayLike, n: int, what: str) -> np.ndarray:
-    """Return float64 (n,): a number for each, or one for all; raises ModelError for what is none, and another shape."""
+    """Return float64 (n,): a number for each, or one for all; raises ModelError for other values and shapes."""
     try:
         numbers = np.asarray(given, float)
     except (TypeError, ValueError):

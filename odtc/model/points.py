@@ -38,7 +38,7 @@ def align(blocks: Sequence[Block | NamedBlock], names: Words | Sequence[str] | N
     Parameters
     ----------
     blocks : the blocks of columns of the model, in order
-    names : the name of each value; None if the values are those of all columns, in their order
+    names : the name of each value; None for one value per column, in their order
     values : float64 of shape (names,)
 
     Returns
@@ -48,7 +48,7 @@ def align(blocks: Sequence[Block | NamedBlock], names: Words | Sequence[str] | N
     Raises
     ------
     SolutionError
-        If a name is no column of the model, or comes twice.
+        If a name is not a column of the model, or comes twice.
     """
     size = blocks[-1].stop if blocks else 0
     if names is None:
@@ -67,7 +67,7 @@ def point_at(places: np.ndarray, names: Words | None, values: np.ndarray, size: 
 
     Parameters
     ----------
-    places : int64 of shape (values,); -1 for a name that is no column
+    places : int64 of shape (values,); -1 for a name that is not a column
     names : the name of each value, for messages; None if the file has no names
     values : float64 of shape (values,)
     size : the number of columns
@@ -79,8 +79,8 @@ def point_at(places: np.ndarray, names: Words | None, values: np.ndarray, size: 
     Raises
     ------
     SolutionError
-        If a name is no column (and no slack that a solver added to a range), if a place comes twice, or if there are
-        no names and not `size` values.
+        If a name is not a column (nor a slack that a solver added to a range), if a place comes twice, or if `names` is
+        None and there are not `size` values.
     """
     columns = Words.of([]) if names is None else names
     if names is None and len(values) != size:

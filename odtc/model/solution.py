@@ -1,4 +1,4 @@
-"""What goes into a solver and what comes out: why it stopped, apart from whether it left a point."""
+"""Results and progress of a solver; why it stopped is separate from whether it returned a point."""
 
 import math
 from dataclasses import asdict, field, replace
@@ -51,10 +51,9 @@ NO_POINT = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBL
 
 @frozen_class
 class Round:
-    """What one round of a loop came to: a master with `rows` rows of the loop was solved, and its point
-    broke `added` more; or with so many columns (`what`), and as many more were worth it. `incumbent` is the cost of
-    the best tree so far, `bound` the best lower bound;
-    seconds are wall time since the loop began."""
+    """Result of one round of a loop: a master with `rows` rows of the loop was solved, and its point violated `added`
+    more; or, if `what` is not "rows", a master with this many columns, and `added` more were worth adding. `incumbent`
+    is the cost of the best tree so far, `bound` the best lower bound; seconds are wall time since the loop began."""
 
     number: int
     phase: (
@@ -84,8 +83,9 @@ TRIVIAL_GAP = 10.0  # a gap of so much comes from a bound that is not one of a r
 
 @value_class
 class Progress:
-    """What a running solver last said; None if it said nothing. Seconds are wall time. `round` is
-    that of a loop, when it has just ended; what is `rounded` is for eyes only; `phase` says what is done, in words."""
+    """Last progress that a running solver reported; None for what it did not report. Seconds are wall time. `round` is
+    the round of a loop that has just ended; if `rounded`, the figures are for display only; `phase` names the current
+    work."""
 
     seconds: float
     incumbent: float | None

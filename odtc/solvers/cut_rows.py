@@ -1,4 +1,4 @@
-"""Rows as solvers' packages take them one by one: those of a model, and those that a callback adds."""
+"""Rows as solvers' packages take them one by one: the rows of a model, and the rows that a callback adds."""
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec

@@ -2,7 +2,7 @@
 
 One rule decides: no bound is above the objective of a point. A point is a fact, because `solve` has checked it; a
 bound is a claim, and counts only from a solver that ended regularly. If a bound meets a point, that is a proof,
-whichever solvers they are from; if they cross, one solver is wrong, and there is no result.
+whichever solvers they are from; if they cross, one solver is wrong, and an error is raised.
 """
 
 import threading
@@ -84,8 +84,8 @@ def run(
 
     `progress` gets the best incumbent and the best bound of all solvers; `logs` is called with the name of a solver
     and a piece of its log, from a thread of its own; `log` gets the whole log of the winner at the end. The other
-    parameters are those of `odtc.solvers.solve.solve`. Ctrl-C gives all solvers time to return their results, a second
-    one does not. Raises ContradictionError if a bound and a point cross, SolverError if no solver is installed,
+    parameters are as in `odtc.solvers.solve.solve`. Ctrl-C gives all solvers time to return their results, a second
+    Ctrl-C does not. Raises ContradictionError if a bound and a point cross, SolverError if no solver is installed,
     ChoiceError for an unknown one.
     """
     options = options or Options()

@@ -217,7 +217,7 @@ def _solve_once(
 
 
 def said_in_log(path: str | Path, module: Member | None = None) -> logs.LogFacts:
-    """Return the facts of a log, read as this solver's, or else as that of the first solver that recognises it.
+    """Return the facts of a log, read by this solver's adapter, by default by the first one that recognises the log.
 
     Raises SolverError for a log that cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Property tests of plug-ins, for those of odtc and for your own (`odtc check NAME`).
+"""Property tests of plug-ins: the plug-ins of odtc and your own (`odtc check NAME`).
 
 In a test of your package:
 

@@ -46,8 +46,8 @@ def exhaustive_cost(problem) -> float:
 
 
 def splits_of(problem) -> np.ndarray:
-    """Return the possible splits of a node, bool (rows, splits); the rows are those of the data if the formulation has
-    splits beyond its encoding."""
+    """Return the possible splits of a node, bool (rows, splits); the rows are the rows of the data if the formulation
+    has splits beyond its encoding."""
     data = problem.encoded.dataset
     if not problem.module.BEYOND:
         return problem.encoded.X

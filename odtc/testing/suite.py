@@ -87,7 +87,7 @@ def cases(
     Raises
     ------
     ChoiceError
-        As in `properties`, or if there is no such property.
+        As in `properties`, or for an unknown property.
     """
     if plug_in is not None:
         name_files([plug_in])

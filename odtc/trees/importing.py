@@ -3,8 +3,8 @@ counted again.
 
 scikit-learn (its documentation, "sklearn.tree", and `Tree` in sklearn/tree/_tree.pyx) rounds a number to 32 bits and
 sends it left if it is <= the threshold, a missing one as the node specifies. A threshold here is compared in 64 bits,
-so it becomes the largest number that scikit-learn sends left: every number then goes the same way, not only those of
-the data.
+so it becomes the largest number that scikit-learn sends left: every number then goes the same way, not only the numbers
+in the data.
 """
 
 import re

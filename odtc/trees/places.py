@@ -114,8 +114,8 @@ class Leaf:
 
 
 def leaf_shape(value: Mapping[str, Any], place: str, classes: Sequence[str]) -> dict[str, Any]:
-    """Return the shape of a leaf in JSON (odtc.base.json_schema) of a tree with these classes, after checking what a
-    shape cannot express; raises SchemaError."""
+    """Return the shape of a leaf in JSON (odtc.base.json_schema) of a tree with these classes, after checking the
+    conditions that a shape cannot express; raises SchemaError."""
     validate(value.get("sums", []), [NUMBER], f"{place}.sums")
     validate(value.get("curve", []), [[NUMBER]], f"{place}.curve")
     if "line" in value:

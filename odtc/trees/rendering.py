@@ -11,7 +11,7 @@ Every tree template receives:
     shown     the same with the names of its codebook, for titles and comments
     places    its nodes as `Place`, a parent before its children, left before right: a template
               needs no recursion, so a tree may have any depth
-    parts     all questions about one feature, including those of weighted sums
+    parts     all questions about one feature, including the parts of weighted sums
     cells     how the cell of each is read: Question.cell
     MISSING_WORDS  the texts that mean a missing cell: the built-in ones, unless the tree was trained with others
     separate  whether missing cells go their own way; otherwise rows with a missing cell in a comparison are refused

@@ -1,4 +1,4 @@
-"""A decision tree in the words and units of the data file: what every formulation decodes to."""
+"""A decision tree in the words and units of the data file: the result of decoding, for every formulation."""
 
 from collections.abc import Iterable
 from dataclasses import replace

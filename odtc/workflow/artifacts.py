@@ -1,4 +1,4 @@
-"""The files of a run in addition to those of its model: the tree, the certificate, near-optimal trees."""
+"""The files of a run in addition to its model files: the tree, the certificate, near-optimal trees."""
 
 import json
 from pathlib import Path

@@ -224,8 +224,7 @@ class Prepared:
 
     @property
     def best_known(self) -> HeapTree | None:
-        """The tree that is used if there is no solution; None if there is none, or none that satisfies the
-        constraints."""
+        """The tree that is used if no solution is found; None if no tree is known that satisfies the constraints."""
         if self.model is None:
             return self.known
         return self.begun[0] if self.begun else None
@@ -336,7 +335,7 @@ def _kept_at_once(problem: Problem, heap: HeapTree | None, name) -> HeapTree | N
 
 
 def _handed_in(problem: Problem, heap: HeapTree | None, name, say) -> HeapTree | None:
-    """Return the tree that is used if there was no time to build the model: as `kept_tree`; or the tree itself, or
+    """Return the tree that is used if the time ended before the model was built: as `kept_tree`; or the tree itself, or
     CART's, with a note, if the formulation can only represent a worse one because each of its hyperplanes leaves a
     gap."""
     kept = kept_tree(problem, heap, name)

@@ -79,7 +79,7 @@ def decode(
     dataset : Dataset or None
         The data file read again: the tree is then checked on it, too.
     known : sequence of (str, HeapTree)
-        Trees with their names. The bound of the solution is compared with their cost, and with that of CART's tree.
+        Trees with their names. The bound of the solution is compared with their costs and the cost of CART's tree.
     simplify : bool
         Whether needless branch nodes of the tree are removed (odtc.workflow.decoding); otherwise it is the tree of
         the point.

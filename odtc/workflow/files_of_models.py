@@ -134,7 +134,7 @@ def _write_build(model: Model, stem, format, gzip, point, dialect, keep) -> list
 
 def outdated(model: Model, stem, keep=()) -> list[Path]:
     """Return the solution, the record, the tree and the page of STEM that belong to another model than this one; none
-    if there is no manifest, or it describes the same model."""
+    if the manifest is missing, or describes the same model."""
 
     manifest = Path(f"{stem}{SUFFIX}")
     try:
@@ -177,7 +177,7 @@ def write_solution(model: Model, solution: Solution, options: Options, path, sta
     """Write the solution file (in the format of HiGHS) and STEM.run.json next to it, in the sense of the model's file,
     and return the paths. `start` is the name of the requested start, if it is known.
 
-    If there is no solution, an older file of this name is removed, because it would pass for one.
+    Without a solution, an older file of this name is removed, because it could be taken for one.
     """
 
     if not solution.model:

@@ -27,9 +27,8 @@ def start_name(problem: Problem, name: str | Path | None) -> str | Path | None:
 
 
 def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree | None:
-    """Return the tree that a start begins from, which needs no model; the parameters are those of `start`. With `say`
-    the tree of a file that does not fit is projected (odtc.problem.projection), or dropped, and a sentence reports
-    this."""
+    """Return the tree that a start begins from, which needs no model; parameters as in `start`. With `say` the tree of
+    a file that does not fit is projected (odtc.problem.projection), or dropped, and a sentence reports this."""
     if name in (None, "none"):
         return None
     if not is_tree_file(name):

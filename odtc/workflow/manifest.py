@@ -338,8 +338,8 @@ def _describe_lines(lines: ExactLines) -> dict:
 
 
 def _read_lines(facts: dict, n: int, features: int, data: dict) -> ExactLines:
-    """Return the costs of linear leaves that `_describe_lines` wrote of n encoded rows. Raises ValueError for others
-    than those of these rows and features."""
+    """Return the costs of linear leaves that `_describe_lines` wrote for n encoded rows. Raises ValueError if they are
+    for other rows or features."""
     columns, most = facts["columns"], PACKED_MOST * len(facts["row_of"]) // 4
     row_of = _unpack(facts["row_of"], "<i4", most=most).astype(np.int64)
     numbers, weight, *X = _unpack(facts["cells"], "<f8", (len(columns) + 2) * len(row_of)).reshape(-1, len(row_of))
@@ -597,7 +597,7 @@ def _problem(facts: dict) -> Problem:
 
 
 def _exact_weights(exact: tuple[np.ndarray, Fraction], rounded: tuple[np.ndarray, Fraction]) -> dict:
-    """Return weights as whole numbers and their unit, unless those of the rounded weights are the same."""
+    """Return exact weights as whole numbers and their unit; {} if the rounded weights are equal to them."""
     (whole, unit), (other, of_rounded) = exact, rounded
     least = common_unit([unit, of_rounded])
     if (product(whole, int(unit / least)) == product(other, int(of_rounded / least))).all():

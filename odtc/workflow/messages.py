@@ -151,9 +151,9 @@ def no_solution_text(
     own_rows: Sequence[str] = (),
     from_file: bool = False,
 ) -> str:
-    """Report why there is no tree, and what to do; `ours` is False for a model file that odtc did not make,
-    `constraints` are those of the model, `selected` whether they are on selected rows only; `own_rows` names rows
-    that its user added; `from_file` is whether the solver read a file, to which its user may have added others."""
+    """Report why there is no tree, and what to do; `ours` is False for a model file that odtc did not build,
+    `constraints` are the constraints of the model, `selected` whether they are on selected rows only; `own_rows` names
+    rows that its user added; `from_file` is whether the solver read a file, to which its user may have added rows."""
     if solution.termination == Termination.INFEASIBLE and solution.solver == COMPILER and solution.message:
         return f"proved: {solution.message}, allow a greater {option('depth')}, or more splits"
     if solution.termination == Termination.INFEASIBLE and own_rows:

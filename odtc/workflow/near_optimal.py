@@ -27,8 +27,8 @@ LISTED = 1000  # trees within a bound, where they are listed since they cannot b
 
 @dataclass(frozen=True)
 class Pool:
-    """Trees by ascending objective; `complete` if no further tree costs at most `limit` (None: if there is no further
-    tree). Otherwise `at_least` so many trees exist, and `stopped` names what ended the search."""
+    """Trees by ascending objective; `complete` if no further tree costs at most `limit` (None: if these are all trees).
+    Otherwise at least `at_least` trees exist, and `stopped` names the cause of the end of the search."""
 
     trees: tuple[Tree, ...]
     objectives: tuple[float, ...]
@@ -67,7 +67,8 @@ class Pool:
 
 
 def expect_pool(problem: Problem, most: int, within: float | str | None = None) -> None:
-    """Raise ChoiceError if there is no such pool: for a model that cannot rank trees, or under constraints."""
+    """Raise ChoiceError for an invalid size or bound of a pool, for a model that cannot rank trees, and under
+    constraints."""
     expect_able(problem, NearOptimal, "rank")
     if most < 1 or (isinstance(within, (int, float)) and not within >= 0):
         raise ChoiceError(
@@ -135,12 +136,12 @@ def near_optimal(
     Returns
     -------
     Pool
-        As many trees as were found, and what stopped the search.
+        The trees that were found, and the cause of the end of the search.
 
     Raises
     ------
     ChoiceError
-        If there is no such pool.
+        As in `expect_pool`.
     """
     expect_pool(problem, most, within)
     trees, values, least, stopped, limit = [], [], 0, "", None

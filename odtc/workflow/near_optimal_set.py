@@ -345,8 +345,8 @@ def _reliances(problem: Problem, name: str, heaps: list[HeapTree]) -> dict | Non
 
 
 def reliance(problem: Problem, heap: HeapTree, feature: int) -> float:
-    """By how much the loss rises if the cells of a column are exchanged among the rows, on average over all
-    permutations, as a share of what all rows can cost.
+    """Return the rise of the loss if the cells of a column are exchanged among the rows, on average over all
+    permutations, as a share of the greatest loss that all rows can have.
 
         Σ_i Σ_j loss(i, tree(row i with the column of row j)) / n - Σ_i loss(i, tree(row i))
 

@@ -31,7 +31,7 @@ def may_search(spec: RunSpec) -> bool:
 
 @frozen_class
 class Decision:
-    """One decision of a plan: what is decided (`of`), the choice, and why in one sentence."""
+    """One decision of a plan: its subject (`of`), the choice, and the reason in one sentence."""
 
     of: str
     choice: str

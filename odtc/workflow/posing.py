@@ -46,8 +46,8 @@ def pose_run(
     ----------
     spec : RunSpec
     data : Dataset, path or Encoded
-        A path is read as `spec.reading` says; encoded rows are those of `encode_run` for this specification, or for one
-        that differs from it in the numbers of its constraints and in what is solved.
+        A path is read as `spec.reading` describes; encoded rows come from `encode_run` for this specification, or for
+        one that differs only in the numbers of its constraints and in its options for solving.
     prepared : bool
         Whether searches that the formulation needs are made, too.
     later : sequence of str
@@ -158,7 +158,7 @@ def model_to_json(problem: Problem, model: ModelSpec) -> dict:
 
 
 def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] = ()) -> Encoded:
-    """Encode rows with the candidate splits of a specification; the parameters and errors are those of `pose_run`."""
+    """Encode rows with the candidate splits of a specification; parameters and errors as in `pose_run`."""
     began, wanted = time.monotonic(), spec.model
     dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
     with _part_of_limit(spec, began):

@@ -72,8 +72,8 @@ def run(
     ----------
     spec : RunSpec
     data : Dataset, path or Encoded
-        A path is read as `spec.reading` says; encoded rows are taken as by `pose_run`, except with rounds or parts of
-        a selection, which encode rows of their own.
+        A path is read as `spec.reading` describes; encoded rows are taken as by `pose_run`, except with rounds or
+        parts of a selection, which encode rows of their own.
     test : path or None
         A file of labelled rows to test the tree on.
     sink : Sink or None
@@ -92,7 +92,7 @@ def run(
     Raises
     ------
     NoSolutionError
-        If there is no tree; its `outcome` has the known facts.
+        If the run ends without a tree; its `outcome` has the known facts.
     DataError, ChoiceError, SolverError, ...
         All errors of its parts.
     """
@@ -118,7 +118,7 @@ def run(
 def plan_of(spec: RunSpec, data: Dataset | Encoded | str | Path, sink: Sink | None = None) -> Plan:
     """Return the plan of a run: the data is read, selected and encoded, but nothing is searched or solved.
 
-    The parameters and errors are those of `run`. The plan of several models is that of the first, with the others in
+    Parameters and errors as in `run`. For several models, the plan of the first is returned, with the others in
     `Plan.others`; a selection in rounds shows its first round.
     """
     sink, select = sink or Sink(), spec.model.select

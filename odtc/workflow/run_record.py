@@ -83,10 +83,10 @@ SHAPE = {
 
 
 def write_run(solution: Solution, options: Options, solution_path, stem, start=None, more: dict | None = None) -> Path:
-    """Write STEM.run.json for this solution file (None if there is no point).
+    """Write STEM.run.json for this solution file (None without a point).
 
     `options` is a SolvingSpec if the solver's name is known; `start` is the name of the requested start; `more` are
-    keys of the record in addition to those of the solution.
+    additional keys of the record.
     """
     path = Path(f"{stem}.run.json")
     facts = {
@@ -210,8 +210,8 @@ def solution_of(facts: dict) -> Solution:
 
 
 def read_solving(stem) -> tuple[SolvingSpec, str]:
-    """Return the options of the run of STEM.run.json, and the name of its start; the defaults if there is no such
-    record, or one that cannot be read."""
+    """Return the options of the run of STEM.run.json, and the name of its start; the defaults if the record is missing
+    or cannot be read."""
     expect_settled(f"{stem}.run.json")
     try:
         facts = json.loads(read_file(f"{stem}.run.json"))

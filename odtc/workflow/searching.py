@@ -181,7 +181,7 @@ def _certified(problem: Problem, found, ended: Termination, paid: float | None, 
 def _no_tree(
     problem: Problem, found, solution: Solution, certified: Certified, interrupted: bool, time_limit: float | None
 ) -> NoSolutionError:
-    """Return the error of a search that proved that there is no tree, or found none; with the reason."""
+    """Return the error of a search that proved infeasibility, or found no tree; with the reason."""
     if solution.termination == Termination.INFEASIBLE:
         solution = explained(problem, solution, time_limit)
     if not found.infeasible and problem.constraints:

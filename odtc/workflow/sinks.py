@@ -59,11 +59,11 @@ class Sink:
         return ""
 
     def no_model(self) -> None:
-        """Take note that there is no model: the formulation learns, or the time limit came first."""
+        """Take note that no model was built: the formulation learns, or the time limit came first."""
 
     def finished(self, problem: Problem, left: float | None, known: HeapTree | None = None) -> str:
-        """Take the tree `known` with so many seconds left of the time limit (None: there is no limit); return a
-        sentence for the reader, or ""."""
+        """Take the tree `known` with `left` seconds left of the time limit (None: no limit); return a sentence for the
+        reader, or ""."""
         return ""
 
     def chosen(self, sink: "Sink", others: "list[Sink]") -> None:

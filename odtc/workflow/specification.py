@@ -155,8 +155,8 @@ class SolvingSpec(Options):
 
     @property
     def named_solver(self) -> str:
-        """The solver, or solvers between commas; the one that the template describes replaces a single solver, and is
-        added to those of a race; HiGHS if none is named. Raises ChoiceError for a template of another kind."""
+        """The solver, or solvers between commas; the solver that the template describes replaces a single solver, and
+        is added to a race; HiGHS if none is named. Raises ChoiceError for a template of another kind."""
         if self.template is None:
             return self.solver or DEFAULT_SOLVER
         if Path(self.template).suffix != ".toml":

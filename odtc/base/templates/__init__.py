@@ -62,7 +62,7 @@ def render_line(text: str, **facts: object) -> str:
 
 
 def template_folders(templates: str | Path | None) -> tuple[Path, ...]:
-    """Return the folders of templates: the user's folder, if there is one, then those of plug-ins, then odtc's own.
+    """Return the folders of templates: the user's folder, if any, then the folders of plug-ins, then odtc's own.
 
     Raises ChoiceError if `templates` is not a folder.
     """

@@ -125,8 +125,8 @@ def _print_size(facts: dict, task: str) -> None:
 
 
 def _prepared(problem, spec, began: float):
-    """Return the model and its start, made within the time limit, and print notes on the way. Raises TimeLimitReached
-    if there is no model by then."""
+    """Return the model and its start, built within the time limit, and print notes meanwhile. Raises TimeLimitReached
+    if the limit comes before the model is built."""
     from odtc.base import deadline  # it loads numpy, which a help does without
     from odtc.workflow import compiling, first_trees, messages, searching, solving
 

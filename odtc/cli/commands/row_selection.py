@@ -110,8 +110,8 @@ def select(
 
 
 def _facts(part, dataset, done, written: dict) -> dict:
-    """Return the figures of a selection, with those of what was written; `done` is its run if it learned trees,
-    otherwise None."""
+    """Return the figures of a selection, including `written`, the figures of the written files; `done` is its run if it
+    learned trees, otherwise None."""
     facts = (
         part.selected.facts
         | {

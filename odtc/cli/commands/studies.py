@@ -240,8 +240,8 @@ def _say_of_parameters(models: list[str], params: dict[str, list[str]]) -> None:
 def write_script(
     kind: str, path: Path, words: list[str], again: str, jobs: int, study, as_json: bool, folder: Path | None = None
 ) -> None:
-    """Write a job array in place of a study, and report it; `words` run the study in `folder` (by default in that of
-    the script), `again` is the command that ends it. A script of sh ends the study itself."""
+    """Write a job array instead of running a study, and report it; `words` run the study in `folder` (by default the
+    folder of the script), `again` is the command that completes it. A script of sh completes the study itself."""
     from odtc.evaluation.studies import job_array
 
     n_fits = len(study.tasks) + len(study.inner_tasks)

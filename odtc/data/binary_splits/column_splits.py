@@ -211,8 +211,8 @@ def _rounded(values: np.ndarray) -> np.ndarray:
 
     Let v be scaled by 10^k to 12 digits before the point and d be the nearest whole number. d and 10^k are exact as
     doubles for k from 0 to 22, so d / 10^k is the double nearest to the decimal number. The product v · 10^k has an
-    error below 1e-3, so d is correct unless the product is that near to a half: such numbers, and those of other
-    sizes, are written and read.
+    error below 1e-3, so d is correct unless the product is that near to a half: such numbers, and numbers of other
+    sizes, are formatted and parsed.
     """
     with np.errstate(all="ignore"):
         digits = 11 - np.floor(np.log10(np.abs(values)))

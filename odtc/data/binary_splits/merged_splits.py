@@ -154,7 +154,7 @@ class Sums:
 def merged_equals(asked, found: Sums, alike: Callable[[int, int], bool], of: Sequence[Hashable] | None):
     """Return the result of `merged_columns`; `alike` decides whether two splits separate the rows alike.
 
-    Columns are compared by a sum of mixed numbers over the rows with a 1, and those of equal sums cell by cell.
+    Columns are compared by a sum of mixed numbers over the rows with a 1, and columns with equal sums cell by cell.
     """
     key, flipped, n = found.sums, found.flipped, len(found.mixed)
     np.subtract(found.mixed.sum(dtype=np.uint64), key, out=key, where=flipped)

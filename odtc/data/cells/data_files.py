@@ -175,8 +175,8 @@ def _layouts(path: str | Path, reader, layout: Layout) -> Iterator[Layout]:
 
 
 def in_time_of(frames: Iterator[pl.DataFrame], place: str) -> Iterator[pl.DataFrame]:
-    """Return the frames of a file, those of few rows and WIDE columns joined, and check the time limit between them:
-    claims about a tree are about all rows, so without them there is no tree."""
+    """Return the frames of a file, joining frames of few rows and WIDE columns, and check the time limit between them:
+    claims about a tree cover all rows, so no tree is returned if the limit comes before all of them are read."""
     rows, some = 0, []
     for frame in frames:
         if rows:

@@ -1,8 +1,8 @@
 """The splits of `auto`, and hyperplanes: univariate models then prove the best tree over that pool.
 
 A local search (odtc.algorithms.hyperplanes.tree_alternating) finds trees of depth 2 and 3 from many starts. The
-hyperplanes of their nodes, those of the better trees first, become splits, each with parallel ones: the cuts along its
-normal that separate the classes best. A tree over the pool is as easy to prove as one over as many thresholds.
+hyperplanes of their nodes become splits, beginning with the better trees. Each comes with parallel ones: the cuts along
+its normal that separate the classes best. A tree over the pool is as easy to prove as one over as many thresholds.
 """
 
 from itertools import zip_longest

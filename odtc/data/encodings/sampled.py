@@ -1,7 +1,8 @@
 """The thresholds that CART uses on random parts of the rows: few columns for data with many different numbers.
 
-Firat et al. (2020), section 5, sample thresholds in this way, per node of the tree; an encoding contains those of all
-nodes together, and any formulation can use it. The first sample is all rows, so that CART's own splits are included.
+Firat et al. (2020), section 5, sample thresholds in this way, per node of the tree; an encoding contains the thresholds
+of all nodes together, and any formulation can use it. The first sample is all rows, so that CART's own splits are
+included.
 """
 
 import numpy as np

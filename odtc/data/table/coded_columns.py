@@ -161,7 +161,7 @@ class CodedColumns:
 
 
 class RowsOf:
-    """Some rows of a table, of which a column is laid out when it is taken: what splits look at (`[:, column]`)."""
+    """Some rows of a table, for splits: a column is laid out when a split reads it (`[:, column]`)."""
 
     def __init__(self, X: np.ndarray | CodedColumns, rows: np.ndarray):
         self.X, self.rows = X, rows

@@ -434,7 +434,7 @@ def code_columns(
 def _columns_at_once(
     frame: pl.DataFrame, place: str, keep_words: Collection[str], missing: Sequence[str], began: float
 ) -> list[Column]:
-    """Return the columns of a table of one frame; those of numbers come from odtc.data.table.number_columns."""
+    """Return the columns of a table of one frame; columns of numbers come from odtc.data.table.number_columns."""
     from odtc.data.table.number_columns import number_columns  # few tables have so many columns
 
     columns = frame.get_columns()

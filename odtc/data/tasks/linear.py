@@ -1,8 +1,8 @@
 """Regression with linear leaves: a leaf predicts a line in one numeric column, or a number.
 
 The column of each leaf is the one whose line has the least squared error, plus --ridge times the square of its slope
-(odtc.algorithms.moments.lines). All numeric columns without missing cells are considered, dates excepted. The sums of a
-leaf are those of regression, and its rows with a missing cell in the column of the line get its mean.
+(odtc.algorithms.moments.lines). All numeric columns without missing cells are considered, except for dates. A leaf
+stores the same sums as in regression, and predicts its mean for rows with a missing cell in the column of its line.
 """
 
 from fractions import Fraction

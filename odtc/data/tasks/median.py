@@ -1,7 +1,7 @@
 """Median regression: a leaf predicts the median of its rows, which has the least absolute error.
 
-With w and y the weight and the number of a row, a prediction v costs Σ w |y - v|, and the least cost is that of a
-weighted median, which is the number of some row. So a leaf predicts one of the numbers of the training rows, v_1 < … <
+With w and y the weight and the number of a row, a prediction v costs Σ w |y - v|, which is least for a weighted
+median, and that is the number of some row. So a leaf predicts one of the numbers of the training rows, v_1 < … <
 v_K, and the task is equivalent to K classes with the cost |v_k - v_c| for predicting v_c for a row of v_k: every
 formulation, search, bound and certificate that supports costs by the predicted class can be used. Of two medians the
 lower one is predicted. A row carries n, w, w y and y as sums, because w y / w is not always y.
@@ -83,7 +83,7 @@ def as_classes(rows: Dataset, y: np.ndarray) -> Dataset:
 
 
 def with_answers(rows: Dataset, answers) -> Dataset:
-    """Return the rows with these numbers among the classes, in addition to those of the rows."""
+    """Return the rows with these numbers among the classes, in addition to the numbers of the rows."""
     own = values_of(rows.classes)
     values = np.unique(np.append(own, answers) + 0.0)
     code = np.searchsorted(values, own)[rows.y].astype(np.int32)

@@ -117,8 +117,8 @@ def answer(sums) -> float:
 
 
 def keeping(answer: float, sums: np.ndarray) -> tuple[float, ...]:
-    """Return sums whose mean is the prediction, and whose squared error is that of the rows around it; for no rows
-    only the prediction."""
+    """Return sums whose mean is the prediction and whose squared error is the error of the rows around it; without
+    rows, only the prediction."""
     weight = sums[:, 1]
     held, missed = float(weight.sum()), float((weight * (numbers(sums) - answer) ** 2).sum())
     if not len(sums):

@@ -12,7 +12,7 @@ from odtc.evaluation.studies.engine import EACH, Pool, Store, Task, WorkersLost,
 
 @contextlib.contextmanager
 def dask(address: str, workers: int, say: Callable[[str], None] = lambda sentence: None) -> Iterator[tuple[Pool, str]]:
-    """Yield a pool on a Dask cluster, and the address of its dashboard; the parameters and errors are those of
+    """Yield a pool on a Dask cluster, and the address of its dashboard; parameters and errors as in
     odtc.base.cluster.connected."""
     with connected(address, workers, say) as cluster:
         yield lambda tasks, store: _on(cluster, tasks, store), cluster.dashboard

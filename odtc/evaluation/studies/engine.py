@@ -34,7 +34,7 @@ class Step:
     Attributes
     ----------
     path : str, common to all of them
-    part : str, common to those of them that help each other most
+    part : str, common to the ones among them that help each other most
     turn : int, the order in which they are best run
     """
 

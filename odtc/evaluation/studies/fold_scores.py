@@ -61,9 +61,9 @@ def scores_of(tree: Tree, train: Dataset, test: Dataset, boxes: Any) -> dict[str
 
 
 def agrees(result: dict, train: Dataset, test: Dataset, spec: RunSpec) -> bool:
-    """Return whether a finished fit is whole, and its scores are those of its tree on these rows, so that a forged
+    """Return whether a finished fit is complete, and its tree has the stated scores on these rows, so that a forged
     file needs at least a tree of this depth with these scores. The file only claims that the tree is the one of the
-    fit, its seconds, and the reason why there is no tree.
+    fit, its seconds, and the reason why a fit has no tree.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class Method:
 
     @property
     def points(self) -> list[dict[str, float]]:
-        """All points of the grid; one without values if there is no grid."""
+        """All points of the grid; one without values if the grid is empty."""
         return [dict(zip(self.grid, values)) for values in product(*self.grid.values())]
 
 
@@ -114,7 +114,7 @@ class Line:
 
 @value_class
 class Protocol:
-    """A table or figure of a paper and how its numbers are made; the fields are those of papers.toml."""
+    """A table or figure of a paper and how its numbers are computed; the fields are the keys of papers.toml."""
 
     name: str
     title: str
@@ -134,7 +134,7 @@ class Protocol:
     proved: tuple[dict[str, Any], ...] = ()
 
     def chosen_methods(self, names: Sequence[str]) -> list[Method]:
-        """Return these methods, by default those of the paper. Raises ChoiceError for an unknown name."""
+        """Return these methods, by default the methods of the paper. Raises ChoiceError for an unknown name."""
         if not names:
             return [method for method in self.methods if not method.extra]
         known = {method.name: method for method in self.methods}

@@ -7,7 +7,7 @@ V(λ), is the least of these lines, so it is concave. Hence, for one depth,
          trees of this line;
     (2)  if a single leaf is best at λ₁, it is best at each λ > λ₁.
 
-The trees of one depth are among those of the next, so, for one λ,
+Every tree of one depth is also a tree of the next depth, so, for one λ,
 
     (3)  if the best tree of depth D has depth d, it is the best of each depth from d to D.
 

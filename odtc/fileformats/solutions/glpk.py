@@ -1,7 +1,7 @@
 """The solution file of GLPK (glpsol -w), also style 2 of HiGHS: values by position, no names.
 
 Source: GLPK reference manual, glp_write_mip, and for an LP glp_write_sol (`s bas`) and glp_write_ipt (`s ipt`); the
-order is that of the model file.
+values are in the order of the model file.
 """
 
 import re

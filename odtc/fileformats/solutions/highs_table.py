@@ -1,6 +1,6 @@
 """The readable solution file of HiGHS (style 1): a table of columns and a table of rows, with six digits.
 
-Source: HiGHS documentation, "writeSolution". Its styles 2 and 3 are those of GLPK.
+Source: HiGHS documentation, "writeSolution". Its styles 2 and 3 are the formats of GLPK.
 """
 
 import re

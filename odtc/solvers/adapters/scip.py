@@ -57,8 +57,8 @@ STATUS_WORDS = {
 def run_with_cuts(model: Any, options: Options, start: np.ndarray | None, calls: CutCalls) -> Outcome:
     """Solve with a constraint handler of pyscipopt (SCIP documentation, "How to add constraint handlers").
 
-    SCIP does not know the rows that will come, so symmetries and dual reductions of the others are not valid. Its own
-    cuts are switched off, because those of the caller are the ones that matter.
+    SCIP does not know the rows that will be added, so symmetries and dual reductions of the others are not valid. Its
+    own cuts are switched off, because only the caller's cuts matter here.
     """
     import pyscipopt
 

@@ -36,9 +36,9 @@ def estimator(tree: Tree):
     """Return the fitted DecisionTreeClassifier, which supports `predict`, `predict_proba`, `score` and everything else
     in scikit-learn.
 
-    `classes_` are the labels, of the type that they have in the data, in scikit-learn's order. A leaf's shares are
-    those of its training weights, unless its label does not have the greatest share (under costs): then they are 1 for
-    its label. If the leaves predict numbers, it is a DecisionTreeRegressor. A missing cell goes right at a threshold,
+    `classes_` are the labels, of the type that they have in the data, in scikit-learn's order. The shares of a leaf are
+    its shares of training weight, unless its label does not have the greatest share (under costs): then its label has
+    the share 1. If the leaves predict numbers, it is a DecisionTreeRegressor. A missing cell goes right at a threshold,
     although this tree may refuse it. With columns that are not numeric it is a Pipeline, in which a ColumnTransformer
     takes the columns used from a data frame.
 

@@ -79,7 +79,7 @@ def fit_assured(
     NoSolutionError
         If no tree satisfies the requested constraints on the training rows.
     ChoiceError
-        If there is no constraint to assure, or no rows to test on.
+        Without a constraint to assure, or without rows to test on.
     """
     expect_share(confidence)
     began, reporter = time.monotonic(), reporter or Reporter()

@@ -258,7 +258,8 @@ class _Halving:
         return one if paid[0] <= paid[1] else other
 
     def _tighten(self, place: int, loose: Point, start: HeapTree | None) -> None:
-        """Find the point of a tighter number than that of a known point, which may determine it without a search."""
+        """Find the point of a tighter number than the number of a known point, which may determine it without a
+        search."""
         given = self.loose_first[place]
         kept = loose.ended == "optimal" and given.holds(given.module.value(self.problem.encoded, given, loose.heap))
         if kept or loose.ended == "infeasible":
@@ -300,8 +301,8 @@ class _Without:
 
     @classmethod
     def of(cls, problem: Problem, until: float | None) -> "_Without":
-        """Search without the constraint, in a part of the time until time.monotonic() is `until`; without a limit
-        there is no such search, because each number is then searched to its end."""
+        """Search without the constraint, in a part of the time until time.monotonic() is `until`; without a limit this
+        search is skipped, because each number is then searched to its end."""
         if until is None or not searches(problem):
             return cls(problem, None, 0.0)
         with deadline.within(FREE * max(0.0, until - time.monotonic())):

@@ -106,7 +106,7 @@ def certify_bound(done: Fit) -> tuple[dict | None, str]:
     Returns
     -------
     tuple of (dict or None, str)
-        The certificate, and a statement of what it proves; or None and why there is none.
+        The certificate, and a statement of what it proves; or None and the reason.
     """
     if done.unproved is None:
         return None, done.uncertified or "the tree is not proved"

@@ -85,8 +85,10 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
     ------
     TreeError
         If the tree, its record or its data is not there.
+    DataError
+        If the run was not proved.
     ChoiceError
-        If the run was not proved, or there is no certificate for such a run.
+        If certificates do not support such a run.
     """
     path = Path(stem + TREE)
     tree, spec = read_tree(path), settings_of(path)
@@ -157,7 +159,7 @@ def certify_later(run: ProvedRun, time_limit: float | None, began: float) -> cer
     CertificateError
         If the certificate does not prove the tree of the run.
     ChoiceError
-        If the search is expected to be long, and there is no limit.
+        If the search is expected to be long, and `time_limit` is None.
     """
     if time_limit is None and (run.seconds or 0.0) > SOON:
         raise ChoiceError(

@@ -304,7 +304,7 @@ def _trees(points: list[Point], name: str) -> list[tuple[str, HeapTree]]:
 
 
 def _contradicted(problem: Problem, points: list[Point], trees: list[tuple[str, HeapTree]]) -> str:
-    """Return the first bound, or claim that there is no tree, that a tree contradicts, in words; "" for none."""
+    """Return the first bound or claim of infeasibility that a tree contradicts, in words; "" for none."""
     least = problem.module.least_rows(problem)
     for name, heap in trees:
         if broken(problem, heap) or heap.fewest_rows(problem.encoded) < least:

@@ -50,8 +50,8 @@ def file_checks(model: Model, solution: Solution, heap: HeapTree, found: tuple[P
 
 def same_model(manifest: Manifest, model: Model, solution: Solution, place: Path) -> list[Check]:
     """Check "model file" for a file whose content the manifest names: it states the model that the manifest describes,
-    number by number. There is no check for another file, which is compared when the solution is opened (claims),
-    nor for a model that cannot be built again.
+    number by number. Other files are compared when the solution is opened (claims), so they are not checked here, and
+    neither is a model that cannot be built again.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def confirm(
     Raises
     ------
     ChoiceError, SolverError
-        If there is no such solver.
+        If a solver is unknown or not installed.
     """
     if found is not None:
         asked, of = read_model(found[0]), found[0].name

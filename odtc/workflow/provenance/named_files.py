@@ -33,7 +33,8 @@ UNREAD = ".svg", ".png", ".pdf", ".xlsx", ".py", ".c", ".java", ".js", ".r", ".s
 @value_class
 class NamedFiles:
     """Files to check: a solution or a tree (`main`), and files of the same stem; None or () for none. Without `main`,
-    `tree` is the one that `odtc certify` wrote with the certificate. `note` is a remark on what is not checked."""
+    `tree` is the tree that `odtc certify` wrote with the certificate. `note` is a remark if the given file is not
+    checked itself."""
 
     main: Path | None = None
     certificate: Path | None = None

@@ -60,7 +60,7 @@ def recheck(
     Raises
     ------
     ChoiceError, SolverError
-        If there is no such solver.
+        If a solver is unknown or not installed.
     """
     checks, model = [], done.model
     if dataset is not None:

@@ -98,8 +98,8 @@ class RunOfTree:
         return self.told.get("data", {}).get("sha256")
 
     def parameter(self, key: str) -> str | None:
-        """Return the value of a parameter of the formulation, as in `-p KEY=…`; None if there is no manifest, or it has
-        no such parameter."""
+        """Return the value of a parameter of the formulation, as in `-p KEY=…`; None if the manifest is missing, or
+        does not state the parameter."""
         with suppress(OSError):  # which the sentence on a broken manifest reports, unless there is none
             if f'"{key}"'.encode() not in read_file(self.stem + MANIFEST):  # it may hold millions of rows
                 return None

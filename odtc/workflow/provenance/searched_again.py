@@ -126,7 +126,7 @@ def claimed_text(words: list[str], bound: float) -> str:
 def search_again(
     problem: Problem, heap: HeapTree | None, seconds: float | None = None, in_hand: bool = False
 ) -> SearchedAgain:
-    """Search again for some seconds what a run has searched, or had a solver solve.
+    """Search again, for some seconds, the problem that a run has searched, or that its solver has solved.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def search_again(
     Raises
     ------
     KeyboardInterrupt
-        If it is interrupted, and there is no result yet.
+        If it is interrupted before a result is known.
     """
     # Kernels that are compiled meanwhile count only in a limit of the user.
     ends = deadline.budget if in_hand or seconds is None else deadline.within
@@ -192,7 +192,7 @@ def _met_trees(problem: Problem, written: HeapTree | None) -> tuple[tuple[str, H
 
 
 def _expect_uninterrupted(in_hand: bool) -> None:
-    """Raise KeyboardInterrupt if one has ended a part of the work quietly, and there is no result yet."""
+    """Raise KeyboardInterrupt if one has ended a part of the work quietly before a result was known."""
     if deadline.is_interrupted() and not in_hand:
         raise KeyboardInterrupt
 

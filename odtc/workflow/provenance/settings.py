@@ -1,4 +1,4 @@
-"""The settings of the run that left a tree, its data file and how that was read, and what a new run inherits from it.
+"""The settings of the run that wrote a tree, its data file, and the settings that a new run inherits from it.
 
 All fields of a specification are recorded as they were requested (odtc.workflow.run_record), so that "balanced" is
 balanced again on other rows.

@@ -51,9 +51,9 @@ def recheck_tree(
     """Return (the run of a tree file, computed again, with the check "tree file"; the figures recomputed; a remark
     on missing checks).
 
-    The run is that of STEM.sol and STEM.odt.json next to STEM.tree.json, or the one without a model of STEM.run.json.
-    If neither is there, it is the run of another solution file in the folder, if it is the tree of that solution,
-    as `odtc decode -o` leaves it.
+    The run of STEM.tree.json is described by STEM.sol and STEM.odt.json next to it, or, for a run without a model, by
+    STEM.run.json. If neither is there, it is the run of another solution file in the folder, if the tree is the tree of
+    that solution, as `odtc decode -o` writes it.
 
     Parameters
     ----------
@@ -299,7 +299,8 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
 
 
 def _other_costs(facts: dict, problem: Problem) -> str:
-    """Return how the costs in a certificate of classes differ from those of the run, in words; "" if they do not."""
+    """Return how the costs in a certificate of classes differ from the costs of the run, in words; "" if they do
+    not."""
     unit = (facts["scale"] - facts["penalty"]) / facts["weight_scale"]
     there, here = np.array(facts["loss"], float) / unit, problem.encoded.cost
     if not np.allclose(there, here, rtol=1e-9, atol=0):
@@ -312,7 +313,7 @@ def _other_costs(facts: dict, problem: Problem) -> str:
 
 
 def _of_other_rows(path: Path, facts: dict, proved: dict, done: Fit, data: Path | None) -> str:
-    """Return how the rows or the splits of a certificate differ from those of a run, in words; "" if they do not."""
+    """Return how a certificate differs from a run in its rows or splits, in words; "" if it does not."""
     _, rows = certified_rows(path, facts, data)
     encoded = done.problem.encoded
     if done.dataset is None and encoded.dataset is None:  # the manifest names no file, and contains the rows

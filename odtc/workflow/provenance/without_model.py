@@ -53,7 +53,7 @@ FIT = {
 @value_class
 class OpenedFit:
     """A run read back: its figures computed again, its specification, its data file. `note` is the reason why the data
-    was not read, or why there is no `fit`."""
+    was not read, or why `fit` is None."""
 
     fit: Fit | None = None
     spec: RunSpec = RunSpec()
@@ -158,8 +158,8 @@ def _again(
 
 
 def _known_trees(problem: Problem, tree_path: Path, paid: float) -> list[tuple[str, HeapTree]]:
-    """Return other known trees than that of a run, by name: CART's, the result of a short search if it costs less than
-    `paid`, and the tree of the certificate of the same stem."""
+    """Return other known trees than the tree of a run, by name: CART's, the result of a short search if it costs less
+    than `paid`, and the tree of the certificate of the same stem."""
     found = [] if learns(problem) else [*greedy(problem), *quickly_searched(problem, paid)]
     path = Path(str(tree_path).removesuffix(".tree.json") + ".certificate.json")
     with contextlib.suppress(OdtcError, SchemaError, KeyError, TypeError, ValueError):

@@ -44,7 +44,7 @@ class Facts:
 
 @frozen_class
 class ProblemFacts(Facts):
-    """A problem, and the size of its model; None if there is no model."""
+    """A problem, and the size of its model; None without a model."""
 
     model: str
     depth: int

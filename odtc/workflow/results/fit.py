@@ -461,7 +461,7 @@ class Fit:
 @value_class
 class Unsolved:
     """A run that ended without a tree: its problem, its model if there was one, how the solver ended, whether the
-    certificate that there is no tree was checked and accepted (None if there is none), and why there is none."""
+    certificate of infeasibility was checked and accepted (None without a certificate), and why there is none."""
 
     problem: Problem
     model: "Model | None"

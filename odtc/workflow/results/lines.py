@@ -212,7 +212,7 @@ def _task_figures(done) -> Iterator[str]:
 
 def _test(done, test: TestFacts) -> Iterator[str]:
     """Yield the figures of test rows, with a warning if the most frequent class is correct on as many of them as the
-    tree. There is no warning under costs, weights and constraints, because such a tree has another goal."""
+    tree. Under costs, weights or constraints the warning is omitted, because such a tree has another goal."""
     shares = (test.test_weighted_accuracy, test.cart_test_weighted_accuracy)
     ours, theirs = ("" if share is None else f", by weight {percent_text(share)}" for share in shares)
     rows = "row" if test.n_test_rows == 1 else "rows"

@@ -1,19 +1,19 @@
 """From coarse to fine: a sample, a search, then samples that are drawn by its tree.
 
     coarse rounds   of each class a sample; each has half of the rows of the next
-    tries           the whole share each: a plain sample by class, then those that are drawn by the best tree so far
+    tries           the whole share each: a plain sample by class, then samples that are drawn by the best tree so far
 
-By a tree, each class in each leaf is due rows half in proportion to its rows and half to their square root: so wrong
-rows, which are few, are drawn more often. The rows of a class, leaf by leaf and those nearest to a split first, are cut
-into zones, as many as it is due, and of each zone one row is drawn, which stands for all of it. So the selected rows of
-a class weigh what all of them do, what a tree loses of the selected rows is an unbiased estimate of what it loses of
-all, and no row stands for much more than twice what it would in a plain sample.
+A tree allots rows to each class in each leaf, half in proportion to its rows and half to their square root, so
+misclassified rows, which are few, are drawn more often. The rows of a class, leaf by leaf and the nearest to a split
+first, are divided into as many zones as rows are allotted. One row is drawn from each zone and represents all of it. So
+the selected rows of a class have the weight of all of its rows, the loss on the selected rows is an unbiased estimate
+of the loss on all rows, and no row represents much more than twice as many rows as in a plain sample.
 
-Trees of few rows differ by chance, and how good one is all rows tell: the tree that loses least of them is handed in,
-so it is never worse on all rows than that of a plain sample of the share. What the rows that are not selected can
-change has a bound (odtc.workflow.row_selection.rest_bound): as no row costs less than nothing, no tree loses less of
-all rows than the best of the selected ones loses of these. A small sample proves little so; `parts` cuts all rows into
-that many disjoint parts after the rounds, whose bounds add up.
+Trees of few rows differ by chance, so they are compared on all rows: the tree with the least loss is the result, which
+is never worse on all rows than the tree of a plain sample of the share. The effect of the rows that are not selected
+has a bound (odtc.workflow.row_selection.rest_bound): because no row has a negative cost, the loss of any tree on all
+rows is at least the least loss on the selected rows. This proves little if the sample is small; `parts` cuts all rows
+into that many disjoint parts after the rounds, whose bounds add up.
 """
 
 import numpy as np

@@ -1,20 +1,20 @@
-"""Algorithm 1 (papers/000, Zhu et al. 2020, §3.2): the extreme points of each cluster, or what stands for them.
+"""Algorithm 1 (papers/000, Zhu et al. 2020, §3.2): the extreme points of each cluster, or a part of them.
 
-    I  the points that are mixtures of others;  J  those that have 1/(d+1) or more in one of these mixtures
+    I  the points that are mixtures of others;  J  the points with a weight of 1/(d+1) or more in one of these mixtures
     |I| ≥ (1-β1) |N|     keep N \\ I, all extreme points
     else |J| > β2 |N|    keep J
     else                 keep J and the β2 |N| - |J| points of N \\ (I ∪ J) nearest to a hyperplane of the leaf, and
     one at least
 
-With β1 = 1, the default, all extreme points are kept if they are no more than the share asked for, so that all dropped
+With β1 = 1, the default, all extreme points are kept if they do not exceed the requested share, so that all dropped
 rows are on the side of the kept ones of their cluster wherever these are on one side.
 
 In many dimensions nearly every point is extreme, and J is as large: of 16,000 points in 8 columns 4,760 are extreme and
-J has 2,750, where the paper's tables, made by another solver's mixtures, never have more than β2 |N|. So there is a
-`share` that is never exceeded: of what the algorithm keeps, half is then what weighs most in all mixtures together, and
-half what is nearest to a hyperplane. It is a share of all rows, given to the clusters in proportion to their rows, by
-largest remainder (Hamilton); only the first row of the largest cluster of each class comes before all others. A small
-cluster may so keep none.
+J has 2,750, whereas the paper's tables, made from another solver's mixtures, never have more than β2 |N|. So there is a
+`share` that is never exceeded. If the algorithm keeps more points, they are reduced: half of the remaining points are
+the ones with the largest weight in all mixtures together, half the nearest to a hyperplane. It is a share of all rows,
+given to the clusters in proportion to their rows, by largest remainder (Hamilton); only the first row of the largest
+cluster of each class comes before all others. So a small cluster may keep none.
 """
 
 import numpy as np

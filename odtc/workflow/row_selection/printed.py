@@ -10,7 +10,7 @@
 ε' is in the units of the paper's points: each column scaled to [0, 1] over all rows, not within the cluster. For ε' = 0
 every optimal solution has the same I; its mixtures of extreme points (T(λ) in the paper) come from the search for the
 convex hull, or with `solver` from (7), whose solutions are transformed: λ_JE <- (1 - λ_II)^-1 λ_IE. For ε' > 0 the
-transformation may not exist, because two near points may be mixtures of each other; λ is then that of the solver.
+transformation may not exist, because two near points may be mixtures of each other; the solver's λ is then used.
 """
 
 import numpy as np

@@ -106,8 +106,8 @@ def written(
     dataset: Dataset, depth: int, number: int, eps: float, f: float, stem: str, format: str
 ) -> Iterator[dict[str, object]]:
     """Write a program for each cluster of two points or more, STEM_1.mps and so on, and yield its facts: leaf, class,
-    file, size, and the row of the data, counted from 1, of each point. The arguments are those of `program`;
-    `depth` is the depth of CART's tree.
+    file, size, and the row of the data, counted from 1, of each point. Arguments as in `program`; `depth` is the depth
+    of CART's tree.
 
     Raises
     ------
@@ -145,8 +145,8 @@ def by_algorithm(extreme: np.ndarray, J: np.ndarray, near: np.ndarray, beta1: fl
 
 
 def heavy_points(found: Hull, dimensions: int) -> np.ndarray:
-    """Return J: the points with 1/(d+1) or more in some mixture; and the heaviest of each mixture, in case those of a
-    program have more than d + 1 points."""
+    """Return J: the points with a weight of 1/(d+1) or more in some mixture; and the heaviest of each mixture, because
+    the mixtures of a program may have more than d + 1 points."""
     share = found.weight >= 1 / (dimensions + 1) - 1e-12
     if len(share):
         share[np.arange(len(share)), found.weight.argmax(axis=1)] = True

@@ -2,10 +2,10 @@
 
     Σ_{i in all} w_i l_i(T)  ≥  Σ_{i in S} w_i l_i(T)  ≥  (1 / f) Σ_{i in S} v_i l_i(T)  ≥  B / f
 
-for every tree T, because no row costs less than nothing: S are the selected rows, w_i their weights in the data, v_i
-those of the selection with f = max v_i / w_i, and B the bound of the search on S. Bounds of disjoint S add up. Every
+for every tree T, because no row has a negative cost: S are the selected rows, w_i their weights in the data, v_i their
+weights in the selection with f = max v_i / w_i, and B the bound of the search on S. Bounds of disjoint S add up. Every
 tree over all thresholds partitions S as some tree over the thresholds of S does, so B is valid for all of them if S
-was searched over all of its own thresholds; otherwise there is no bound.
+was searched over all of its own thresholds; otherwise no bound is known.
 """
 
 import time
@@ -31,8 +31,8 @@ def rest_bound(problem: Problem, part: Dataset, bound: float | None) -> float | 
     Parameters
     ----------
     problem : Problem
-        The problem of the selected rows. Constraints may be satisfied on some rows and not on all, so there is no bound
-        under them.
+        The problem of the selected rows. Constraints may be satisfied on some rows and not on all, so no bound is known
+        under constraints.
     part : Dataset
         The selected rows.
     bound : float or None

@@ -1,9 +1,9 @@
-"""Selections of the rows that a tree is trained on, for example those of which the others are mixtures.
+"""Selections of the rows that a tree is trained on, for example rows of which all others are mixtures.
 
 Zhu, Murali, Phan, Nguyen & Kalagnanam 2020 ("A scalable MIP-based method for learning optimal multivariate decision
 trees", §3 and supplement B). The rows of one class in one leaf of a first tree are a cluster; a selection keeps some
 rows of each cluster. Rows dropped from a convex hull stay on its side of any hyperplane that has the kept rows on one
-side. The protocol `Selection` states what a selection defines.
+side. A selection defines the members of the protocol `Selection`.
 
 Rows with a missing number have no position among the others, so they are always kept; a selection that draws rows
 treats them like all others.

@@ -103,7 +103,7 @@ def _with_commas(line: str) -> str:
 
 
 def _loads(path, lines: Iterator[str]) -> dict:
-    """Return the result of arff.load for these lines, which are those of a text except for some types."""
+    """Return the result of arff.load for the lines of a text, in which some types may have been replaced."""
     import arff
 
     arff._RE_TYPE_NOMINAL = NOMINAL

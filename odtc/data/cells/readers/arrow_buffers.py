@@ -2,7 +2,7 @@
 
 polars allocates as much memory as the stated unpacked size of a buffer: for 2^60 bytes it ends the process without an
 exception. So these numbers are checked before. A message is a flatbuffer (https://flatbuffers.dev/internals); its
-tables are those of https://github.com/apache/arrow/blob/main/format/Message.fbs and File.fbs.
+tables are defined in https://github.com/apache/arrow/blob/main/format/Message.fbs and File.fbs.
 """
 
 import struct

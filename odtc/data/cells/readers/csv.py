@@ -178,7 +178,7 @@ def _described(path, size: int, form: TextForm) -> tuple[list[str], Iterator[lis
 def _frames_of_records(
     path, names: list[str], records: Iterator[list[str]], size: int, above: int = 0
 ) -> Iterator[pl.DataFrame]:
-    """Yield the frames of records below those of `above` rows; one at least."""
+    """Yield frames of the records that follow `above` earlier rows; at least one frame."""
     of_frame, is_first = max(1, size // (16 * len(names))), True
     while (rows := list(islice(records, of_frame))) or is_first:
         yield _frame(path, names, rows, above)

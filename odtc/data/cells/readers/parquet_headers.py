@@ -2,7 +2,7 @@
 
 polars trusts these numbers: for a page with a stated number of -53 values it allocates 2^61 bytes, which ends the
 process without an exception. So they are checked before. Headers are in Thrift's compact protocol
-(https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md), their fields those of
+(https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md), their fields are defined in
 https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift. A file without valid headers is
 refused, because polars reads a field as the type that it should have, whatever its stated type is, and so accepts
 invalid headers.

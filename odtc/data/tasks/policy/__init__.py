@@ -6,7 +6,7 @@ c_i,a(i). Each row votes for the actions, with the saving of each compared with 
     v_ia = w_i (max_b c_ib - c_ia) >= 0,        Σ_i w_i c_i,a(i) = Σ_i w_i max_b c_ib - Σ_i v_i,a(i)
 
 so the best policy has the most votes. In the data set a row of the file becomes one row of class a and weight v_ia for
-each action that it has a vote for; that of its best action counts as the row (`copies`). The weight of the errors of a
+each action that it has a vote for; only the row of its best action is counted (`copies`). The weight of the errors of a
 tree, Σ_i Σ_{a != a(i)} v_ia, differs from the cost of the policy by the same number for every tree. So every
 formulation, search, bound and certificate for weighted rows is valid for policies. The row of the best action also
 carries weight and costs as sums: n, Σ w, Σ w c_a, Σ w min_a c_a.

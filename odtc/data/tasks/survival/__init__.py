@@ -1,15 +1,15 @@
 """Survival: a leaf predicts the risk of an event relative to all rows, from times of which some are censored.
 
 With w, t and δ the weight, the time and the event (1, or 0 if the row was only seen until t) of a row, and Λ the
-Nelson-Aalen estimate of the cumulative hazard of all rows, the hazard of a leaf is θ times that of all rows. The
+Nelson-Aalen estimate of the cumulative hazard of all rows, the hazard of a leaf is θ times the hazard of all rows. The
 likelihood of a leaf with D = Σ w δ events and the hazard H = Σ w Λ(t) is greatest for θ = D/H, and minus its
 logarithm, except for a number that all trees share, is the cost (LeBlanc & Crowley 1992)
 
     D - D log(D/H),    0 if D = 0
 
 A leaf without an event predicts the θ of half an event, as in that paper. A state of the dynamic program carries n, Σ
-w, H, D and the time Σ t. Because the likelihood is that of one number for all rows of a leaf, no tree on rows A and B
-costs less than the best ones on either together. Bounds by the weight of rows are not valid.
+w, H, D and the time Σ t. Because a leaf has one θ for all of its rows, no tree on rows A and B costs less than the best
+tree on A and the best tree on B together. Bounds by the weight of rows are not valid.
 
 A leaf also contains the Kaplan-Meier curve of its rows (`curve`).
 """
@@ -79,7 +79,7 @@ def expect(cells, how, place: str) -> None:
 
 
 def expect_event(event: np.ndarray, place: str) -> None:
-    """Raise DataError if there is no event."""
+    """Raise DataError if no row has an event."""
     if not event.any():
         raise DataError(
             f"expected an event in some row of {place}, got none in {len(event)} rows: nothing to learn from"
