@@ -1,13 +1,13 @@
 """A lower bound of the trees of height 4: a few cuts of each column, and bins of its own for each side of a cut.
 
 The cuts of a column are divided into runs i .. j. A cut of a run has the entries of rank <= i on its left side and
-those of rank > j on its right side, so that
+the entries of rank > j on its right side, so that
 
     V_4(S) >= min(leaf(S), price + min over columns, runs of R_3(S up to i) + R_3(S behind j))
 
 with R_3 the bound of height 3 by bins (odtc.algorithms.bins.bin_bound). A side is divided into bins of its own: on it,
-columns that depend on the one of the cut have other distributions than on S. What R_3 shows is mostly about the same
-part of the cost of a leaf. So runs are as long as the costs of their two leaves allow, together a part of the cost of
+columns that depend on the column of the cut have other distributions than on S. R_3 is usually about the same part of
+the cost of a leaf. So runs are as long as the costs of their two leaves allow, together a part of the cost of
 one leaf, and this part is as large as the time allows. N entries on one side of a cut of C columns take about C³ N
 steps.
 """

@@ -49,14 +49,14 @@ def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
 
 
 class CoarseSearch:
-    """Search over some splits of each scale first, then near those of its best tree, then over all if they are few
-    enough. Its tree and its bound are available at any moment.
+    """Search over some splits of each scale first, then near the splits of the best tree, then over all splits if they
+    are few enough. Its tree and its bound are available at any moment.
 
     Parameters
     ----------
     problem : ConstrainedProblem
     scale : int (splits,)
-        Splits with the same number are nested: for any two, the ones of one are among the ones of the other.
+        Splits with the same number are nested: for any two, the rows on side 1 of one are also on side 1 of the other.
     few : int
         Splits of a scale that are searched first.
     exactly : bool
@@ -291,8 +291,8 @@ class CoarseSearch:
 
 class ShallowSearch(CoarseSearch):
     """Search for a good tree if even one split of each scale is too much for this depth. It starts from the best tree
-    of less depth, and tries the splits near those of this tree at full depth. Its bound is the one known from
-    elsewhere.
+    of less depth, and tries splits near the splits of this tree at full depth. Its bound comes from other
+    searches.
 
     Parameters
     ----------

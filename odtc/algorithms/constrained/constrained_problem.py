@@ -278,8 +278,8 @@ def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
 
 
 def in_fixed_point(multipliers: np.ndarray, scale: int, largest: np.ndarray | None) -> np.ndarray:
-    """Return the nearest multipliers that `fixed_point` can represent, int64 (constraints,), in its scale; those that
-    are given, float64 (constraints,), are in costs for one use, and None is no largest one."""
+    """Return the nearest multipliers that `fixed_point` can represent, int64 (constraints,), in its scale. The given
+    `multipliers`, float64 (constraints,), are the costs of one use; None for `largest` means no upper limit."""
     return np.clip(np.rint(multipliers * scale), 0, largest).astype(np.int64)
 
 

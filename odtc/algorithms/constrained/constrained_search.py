@@ -83,12 +83,12 @@ class Found:
 
 @dataclass
 class Cases:
-    """The cases of a search, those of a root split next to each other.
+    """The cases of a search, sorted by root split.
 
     Attributes
     ----------
     root : int (cases,)
-        The root split of each, rising.
+        The root split of each case, in ascending order.
     subsets : int (cases,)
         The subset of columns of each.
     bound : float64 (cases,)
@@ -456,7 +456,7 @@ class ConstrainedSearch:
             self.offer(*padded(found.split, found.label, depth), found.cost)
 
     def _alive(self, at: int | slice = slice(None)) -> np.ndarray:
-        """Return bool: whether a better tree may be among those of a case, or of some cases."""
+        """Return bool: whether a case, or each of some cases, may contain a better tree."""
         cases = self.all
         least = np.maximum(cases.bound[at], cases.told[at])
         return ~cases.listed[at] & (least < self.upper) & (self.upper > self.floor)

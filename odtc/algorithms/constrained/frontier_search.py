@@ -64,7 +64,7 @@ class Lists:
     limit : float
         The trees up to this weighted cost are listed.
     sides : list of Options or None
-        Of the two sides of the root; None if there are no trees.
+        For the two sides of the root; None if the case has no trees.
     """
 
     target: "Target"
@@ -223,8 +223,8 @@ class FrontierSearch:
 
     def _feasibility(self) -> None:
         """Find a tree, or prove that there is none, for the targets without a tree: the tightest first, then the
-        loosest, because the trees found so far are often those of all others, and then the middle of those of which
-        nothing is known."""
+        loosest, because the trees found by then often satisfy all other targets, and then the middle one of the open
+        targets."""
         last, place, soon = len(self.targets) - 1, len(self.targets) - 1, True
         while place <= last and not self.targets[place].infeasible:
             target = self.targets[place]

@@ -125,7 +125,7 @@ class Pass:
         self.alike = len(problem.least) == 0 or (problem.least == problem.least[:, :1]).all()
 
     def of(self, counts: Counts) -> "Pass":
-        """Return the same tables for a problem that differs only by its sums; both keep what they compute in common."""
+        """Return the same tables for a problem that differs only in its sums; both share their common results."""
         again = copy(self)
         again.counts, again.problem = counts, counts.problem
         return again

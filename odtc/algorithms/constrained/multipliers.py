@@ -38,15 +38,15 @@ class Cuts:
         self._vertex: Vertex | None = None
 
     def rounds(self, first: np.ndarray, most: int) -> Iterator[np.ndarray]:
-        """Yield multipliers, until none promise a greater θ than the greatest reached.
+        """Yield multipliers until none promise a greater θ than the greatest reached.
 
         After each the caller adds the cut of a tree that is cheapest there (`add`), and states its θ (`reach`) if the
-        rounds may end by it; without a cut there are no other multipliers.
+        rounds may end by it. If there are still no cuts then, the rounds end.
 
         Parameters
         ----------
         first : float64 (constraints,)
-            To begin with, if there are no cuts yet.
+            The first multipliers, if no cuts were added before.
         most : int
             The maximum number of rounds.
 

@@ -55,7 +55,7 @@ def dual_targets(graph: Graph) -> list[np.ndarray]:
 
 
 def reduced_graph(graph: Graph) -> Graph:
-    """Return the part of a Graph that proves its value: the states with a target and those of one best tree.
+    """Return the part of a Graph that proves its value: the states with a target and the states of one best tree.
 
     A side without a state has its unavoidable cost, and an arc that needs no state at all has the cost of stopping.
     The linear program of the part is a relaxation with the same value: the targets are feasible for its dual, and the

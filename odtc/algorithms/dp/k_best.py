@@ -2,8 +2,8 @@
 
 The k-th best tree at a state is found, when it is needed, from the k-th best ones at the states below (Huang & Chiang
 2005, "Better k-best Parsing", lazily; a tree is a derivation of a hypergraph). Upper states and the costs of their
-best trees are those of an existing Graph; the last two levels, which are most of a program, are computed from the rows
-of the state only if a tree needs them.
+best trees come from an existing Graph; the last two levels, which are most of a program, are computed from the rows of
+the state only if a tree needs them.
 """
 
 import heapq
@@ -52,7 +52,7 @@ class _Open:
 
 class Derivations:
     """Trees of a depth over `rows`. The first `n_levels` levels of `graph` have arcs of one split each, and its values
-    are those of trees of this depth; it may be None if there are none.
+    are for trees of this depth; it may be None if `n_levels` is 0.
 
     A state is (level, its position in the graph) or (level, its rows packed). Raises TimeLimitReached at the deadline,
     NoRoom at the end of the memory.

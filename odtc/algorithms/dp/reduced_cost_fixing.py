@@ -136,8 +136,8 @@ def join_points(
 ) -> Points | None:
     """Return P_{h+1} of the states of a step from the points below, of height h.
 
-    With `room` (states,), only those of at most this weight, and None if there are too many: the points below are then
-    in order of weight.
+    With `room` (states,), return only points of at most this weight, and None if there are too many; the points below
+    must then be in order of weight.
     """
     n = int(step.below.max(initial=-1)) + 1
     first = below.first(n)

@@ -54,8 +54,9 @@ class Subtrees:
     def two_levels(
         self, members: np.ndarray, asked: np.ndarray, then: tuple[np.ndarray, np.ndarray], leaf: float
     ) -> tuple[float, np.ndarray]:
-        """Return (cost, int32 (3,)) of the best subtree for these groups: its first split, of `asked`, and those of
-        its left and right side, of `then`; -1 if it predicts, all three if a leaf, which costs `leaf`, is as good."""
+        """Return (cost, int32 (3,)) of the best subtree for these groups: its first split, from `asked`, and the splits
+        of its left and right side, from `then`. A node that predicts has -1; if a leaf, which costs `leaf`, is as good,
+        all three are -1."""
         splits = np.full(3, -1, np.int32)
         loss = self.loss[members]
         if leaf <= loss.min(axis=1).sum() + self.reward + self.near or not len(asked):

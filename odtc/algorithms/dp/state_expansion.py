@@ -1,5 +1,4 @@
-"""Lattice of the states: all states of one level and their arcs, built from those of the level above, and their
-values.
+"""Lattice of the states, with their arcs and values: each level is built from the level above it.
 
 The cost of a set of rows under a label, its number of rows and the bound that equal rows get one label are sums over
 its rows, so they come from one product per level; so does a hash of the set (four limbs of 27 random bits, exact in
@@ -105,8 +104,8 @@ def _two_level_costs(graph: Graph) -> np.ndarray:
 
 
 def _with_stumps(graph: Graph, depth: int) -> Graph:
-    """Return the same arcs, those of the level with two levels left with the cost of the best tree of one level on
-    either side."""
+    """Return the same arcs; where two levels are left, they have the cost of the best tree of one level on either
+    side."""
     if depth < 2 or len(graph.levels) < depth - 1:  # no state there is worth a split
         return graph
     rows, last = graph.rows, graph.levels[-1]
@@ -192,7 +191,7 @@ def state_sums(rows: Rows, level: Level) -> np.ndarray:
 
 
 def _expect_arcs(rows: Rows, now: dict, opened: np.ndarray) -> None:
-    """Raise ModelError if the arcs of a level would not fit, estimated by those of some of its states."""
+    """Raise ModelError if the arcs of a level would not fit, as estimated from the arcs of some of its states."""
     (n, F), level = rows.X.shape, now["path"].shape[1]
     what = f"level {level} of the dynamic program, {len(opened):,} states over {F:,} splits"
     if not table_fits(F, level + 1, 8 * rows.sums.shape[1]):

@@ -67,11 +67,11 @@ class Rows:
         return cls(X[first], total, np.bincount(kind, count, len(first)), max(1, least), others)
 
     def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
-        """Return float64 (…,): what leaves cost whose rows have these sums of losses, float64 (…, classes)."""
+        """Return float64 (…,): the costs of leaves whose rows have these sums of losses, float64 (…, classes)."""
         return sums.min(axis=-1)
 
     def leaf_labels(self, sums: np.ndarray) -> np.ndarray:
-        """Return int (…,): the labels that cost this."""
+        """Return int (…,): the labels of least cost."""
         return sums.argmin(axis=-1)
 
     @cached_property

@@ -117,7 +117,7 @@ class Grower:
         self, Z: np.ndarray, loss: np.ndarray, until: float, penalties: tuple[float, ...] = PENALTIES
     ) -> dict[tuple[str, float], list[PrunedTree]]:
         """Return the families whose nodes have these penalties and that are grown by the time `until`, of the
-        monotonic clock: at least the family of single columns and those of the first penalty, whose trees may
+        monotonic clock: at least the family of single columns and the families of the first penalty, whose trees may
         then be incomplete."""
         import sklearn
 
@@ -352,9 +352,8 @@ def _penalised(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np
     """Return (h, g) of the linear model above, without the columns with a number OUT or further that it does not need.
 
     In a row with such a number, this number decides where the row goes, however little its column weighs, so a column
-    with little information costs all the rows in which it is far out. Half of these columns are removed, those of
-    least weight first, then half of the remaining ones, and fewer if the weight of misdirected rows grows without
-    them.
+    with little information costs all the rows in which it is far out. Half of these columns are removed, in order of
+    rising weight, then half of the remaining ones, and fewer if the weight of misdirected rows grows without them.
     """
     plane = _of_near_rows(Z, right, weight, C, sparse, start)
     far = (np.abs(Z - 0.5) >= OUT).any(axis=0)

@@ -1,4 +1,4 @@
-"""Costs of leaves if sums of squares of all rows lose digits: those of each set of rows are computed separately.
+"""Costs of leaves if sums of squares of all rows lose digits: they are computed separately for each set of rows.
 
 One number of 10^9 among numbers near 1 makes all sums of squares that contain it inexact. Here a leaf is the sum of
 the squares around its own mean, so its relative error is a few ε times the number of rows, whatever the other rows

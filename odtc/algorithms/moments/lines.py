@@ -269,7 +269,7 @@ def _nearest(number: Fraction) -> float:
 
 
 def _rests(whole: np.ndarray, first: np.ndarray, shift: int) -> np.ndarray:
-    """Return float64 (rows,): what the doubles of `_divided` leave of whole numbers."""
+    """Return float64 (rows,): the exact quotients of whole numbers minus the doubles of `_divided`."""
     exact = (one - Fraction(near) * (1 << shift) for one, near in zip(whole.tolist(), first.tolist()))
     return np.array([float(one / (1 << shift)) for one in exact])
 

@@ -66,7 +66,7 @@ class ConstrainedList:
         self._ended = False
 
     def tree(self, number: int) -> Listed | None:
-        """Return the tree with this number, from 0; None if there are no more.
+        """Return the tree with this number, from 0; None after the last tree.
 
         Raises
         ------

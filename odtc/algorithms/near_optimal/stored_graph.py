@@ -76,7 +76,7 @@ class StoredGraph:
 
         Returns
         -------
-        (least, greatest) in units of loss; None if there is no tree
+        (least, greatest) in units of loss; None without any tree
         """
         least, greatest = (self._extreme(column, sign) for sign in (1, -1))
         return None if least is None or greatest is None else (least, -greatest)

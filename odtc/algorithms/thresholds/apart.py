@@ -35,8 +35,8 @@ class Part:
     height : int
     inside : bytes or None, the key of the node; None for the root
     known : Known, of the trees of that height, with nothing but the cost of the best one
-    raising, fall : bool, float, as of RankSearch
-    seconds : float or None, what the process may take; None for no limit
+    raising, fall : bool, float, as in RankSearch
+    seconds : float or None, the time limit of the process; None for no limit
     terms : tuple, the other arguments of RankSearch._evaluate
     """
 
@@ -61,20 +61,20 @@ def pays(search: Any, node: Any, height: int) -> bool:
 
 
 def halve(search: Any, node: Any, height: int, need: int, known: Any, intervals: Any) -> None:
-    """Halves the open intervals of a node until no bound is below what is needed, as RankSearch does alone; what takes
-    less than ALONE stays in this process, and so does what is left once a team is given up.
+    """Halve the open intervals of a node until no bound is below the cutoff, as RankSearch does without a team. The
+    first ALONE seconds of the search are spent in this process, and so is the rest of the work if a team is given up.
 
     Parameters
     ----------
     search : RankSearch
     node : of `search.nodes`
     height, need : int
-    known : Known, of the trees of this height on the node; takes what is found
+    known : Known, of the trees of this height on the node; receives the results
     intervals : OpenIntervals
 
     Raises
     ------
-    what `search.check` raises
+    the exceptions of `search.check`
     """
     team = workers.present()
     assert team is not None
@@ -157,8 +157,8 @@ def _check() -> None:
 
 
 def _evaluate(search: Any, part: Part) -> tuple[Any, ...]:
-    """(end, what is known beside it, states, sets evaluated, effort, intervals made, the greatest height that was
-    forgotten)."""
+    """Return (end, the points and the best tree that it adds, states, sets evaluated, effort, intervals made, the
+    greatest height that was forgotten)."""
     node = search.root
     if part.inside is not None:
         bits = np.frombuffer(part.inside, np.uint8)

@@ -7,7 +7,7 @@ outcome 1 for f and for g, give every tree of depth 2 at once: with s_k[f] = P_k
     (1, 0): s_k[f] - P_k[f, g]  (0, 0): t_k - s_k[f] - s_k[g] + P_k[f, g]
 
 With two labels only P, the sums of signed gains, is needed: two leaves with sums a and b save |a| + |b| = max(|a + b|,
-|a - b|). P of one side of a split is P of the node minus that of the other side, so only the smaller side is counted:
+|a - b|). P of one side of a split is P of the node minus P of the other side, so only the smaller side is counted:
 row by row by a kernel (binary_pairs), which counts the rows of the data in the same way if each leaf must have a least
 number of them. Outcomes that most entries have are taken as 0 in P, because the formulas are the same if 0 and 1 of a
 split are exchanged. A column of more than two ranks is one split for each of its cuts.
@@ -310,9 +310,9 @@ class BinaryNodes:
         return np.zeros((slots, max(1, (self.ranked.n + 63) // 64)), np.uint64), np.full(slots, -1)
 
     def _pairs(self, node):
-        """(the sums P for f <= g, int64 (labels, splits, splits); the weights of the entries that answer 1; their rows
-        of the data for f <= g, or nothing if these do not count); those of the larger side of a split by a
-        difference."""
+        """Return the sums P for f <= g, int64 (labels, splits, splits); the weights of the entries with outcome 1; and
+        their numbers of data rows for f <= g, or nothing if these do not count. The sums of the larger side of a split
+        are differences."""
         if node.pairs is None:
             whole, other = (one and one.pairs for one in node.sibling or (None, None))
             node.sibling, ranked, counts = None, self.ranked, self.ranked.least > 1
@@ -342,8 +342,8 @@ class BinaryNodes:
 
 
 class Fours:
-    """What trees of height 3 cost at least on both sides of each split of a node, for its best tree of height 4: what
-    one set of entries costs bounds that of any other (odtc.algorithms.thresholds.binary_triples).
+    """Lower bounds on the costs of trees of height 3 on both sides of each split of a node, for its best tree of height
+    4: the cost for one set of entries bounds the cost for any other (odtc.algorithms.thresholds.binary_triples).
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The best tree of depth 2 over binary splits: sums over pairs of splits, row by row.
 
-Plain functions of arrays, which numba compiles (odtc.base.kernels); the formulas are those of
+Plain functions of arrays, which numba compiles (odtc.base.kernels), with the formulas in
 odtc.algorithms.thresholds.binary_nodes. An entry adds to the pairs of splits for which it has outcome 1; tables of
 levels have few of these.
 """

@@ -42,7 +42,7 @@ class CommonRows:
 
     Parameters
     ----------
-    search : RankSearch, whose memory takes what is found
+    search : RankSearch, whose memory receives the bounds
     """
 
     def __init__(self, search):
@@ -169,15 +169,15 @@ class CommonRows:
 
 
 def _chosen(table, saved, left, least, fitted, check):
-    """Which of the halves that are left are a group: together they hold entries that cost so much as one leaf, if more
-    than one half does; that which alone costs least is among them. They cost that beyond what a tree may fit, too,
-    unless a half takes next to nothing away.
+    """Return a group of the remaining halves: the half of least cost, then in turn the half that leaves the common
+    entries the greatest cost as one leaf. A further half must leave them a cost of `least` + `fitted`, or of `least` if
+    it takes away next to nothing.
 
     Parameters
     ----------
-    table : float32 (entries, halves), 1 where a half holds an entry
+    table : float32 (entries, halves), 1 where a half contains an entry
     saved : float32 (entries, labels)
-    left : int64, numbers of the halves that are left
+    left : int64, numbers of the remaining halves
     least, fitted : float
     check : called now and then; raises to end it
     """

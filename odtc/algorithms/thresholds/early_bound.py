@@ -72,7 +72,7 @@ class EarlyBound:
         of each column are expected to show in SURE of the time that was left at first; 0 if there is no such part, or
         if that takes so little that bounds can rise one after the other.
 
-        The cuts of some columns are timed, once; what they show is known afterwards.
+        The cuts of some columns are timed, once, and their bounds are kept.
         """
         if self.soon is None:
             self.soon, left = 0, deadline.seconds_left()

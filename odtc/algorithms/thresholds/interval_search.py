@@ -42,7 +42,7 @@ class Found:
 
 
 class Bounds:
-    """The least that trees cost left and right of every place of a part, by what they do at some."""
+    """Lower bounds on the costs of trees left and right of every place of a part, from the bounds at some places."""
 
     def __init__(self, part: Part):
         self.part = part
@@ -58,7 +58,7 @@ class Bounds:
             known.reshape(-1)[self.at[places]] = values
 
     def learn_more(self, places: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-        """Learns the greatest of what is said of a place, which may come several times."""
+        """Raise the bounds of places to the given ones; a place may occur several times."""
         for known, values in zip(self.known, (left, right)):
             np.maximum.at(known.reshape(-1), self.at[places], values)
 
@@ -114,8 +114,8 @@ class IntervalSearch:
         return int(self.rows.columns[column]), int(self.values[column][rank])
 
     def evaluated(self, found: Found, height: int) -> Found:
-        """What was found, with thresholds whose values prove the bound: those of the search and, if they leave some
-        threshold open, more."""
+        """Return the result, with thresholds whose values prove the bound: the thresholds of the search and, if these
+        leave some threshold open, more."""
         if found.tried is not None or found.known is None:
             return found
         part = Part(self.ranked, found.members)

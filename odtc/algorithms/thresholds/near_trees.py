@@ -126,7 +126,7 @@ class NearTrees:
         return [self.search._child(node, column, cut, right) for right in (False, True)]
 
     def _join(self, path) -> None:
-        """Notes on the way up what the sides cost now."""
+        """Update the best trees of the nodes of a path from the new costs of their sides, from the bottom up."""
         search = self.search
         for node, height, below in reversed(path):
             if below is not None:

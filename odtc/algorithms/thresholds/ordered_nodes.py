@@ -156,13 +156,13 @@ class OrderedNodes:
     def pair(self, node: Node, limit: int, found: Callable[[int, int, int], None]) -> tuple[int, int, int]:
         """The best tree of depth 2 on a node, if it costs less than `limit`.
 
-        On a large node it is sought by a thread, while this one looks at the end of the time and listens to Ctrl-C.
+        On a large node another thread searches, while this one watches the time limit and Ctrl-C.
 
         Parameters
         ----------
         node : Node
         limit : int
-        found : called with what was found so far, as it is returned, if the time or Ctrl-C ends the search
+        found : called with the best result so far, as it is returned, if the time limit or Ctrl-C ends the search
 
         Returns
         -------
@@ -220,7 +220,7 @@ def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) ->
     ----------
     order : uint32 (columns, entries)
     ranked : RankedRows
-    weight, rows : int, what the entries can cost at most, and their rows of the data
+    weight, rows : int, the greatest possible cost of the entries, and their number of data rows
 
     Returns
     -------

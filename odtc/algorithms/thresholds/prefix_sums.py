@@ -2,7 +2,7 @@
 
 Rows are ranks on scales (odtc.data.threshold_scales): threshold c of a scale sends the rows of rank <= c left, L_c,
 and the others right, R_c. For a threshold g of a child, the losses of L_c & L_g are prefix sums over the values of the
-scale of g, and those of L_c - L_g are the rest; the same is true below R_c.
+scale of g, and the losses of L_c - L_g are the rest; the same is true below R_c.
 """
 
 from functools import cached_property
@@ -52,9 +52,9 @@ class Ranked:
 class Part:
     """Some of the rows, with their ranks counted anew.
 
-    Its places 0 .. size - 1 run through the values that occur, scale by scale: place q of scale
-    scale[q] is the threshold that leaves the rows of a value up to that of q, original[q], on the left.
-    The last place of each scale, last[scale], leaves all of them there, so that it parts nothing.
+    Its places 0 .. size - 1 run through the values that occur, scale by scale: place q of scale scale[q] is the
+    threshold that leaves the rows with values up to original[q] on the left. The last place of each scale, last[scale],
+    leaves all rows there, so it separates none.
     """
 
     def __init__(self, ranked: Ranked, members: np.ndarray):

@@ -1,14 +1,14 @@
 """The best tree of any depth over all thresholds, by best-first search over intervals (ConTree: Brita et al. 2025).
 
 V_h(S), the least cost of a tree of height h on the rows S, grows with S, and by no more than the largest cost of the
-added rows. So the costs of the sides of a threshold bound those of all others of its column: for lo <= c <= hi
+added rows. So the costs at one threshold bound the costs at all others of its column: for lo <= c <= hi
 
     L_c >= L_lo,   L_c >= L_hi - (w(hi) - w(c)),   R_c >= R_hi,   R_c >= R_lo - (w(c) - w(lo))
 
 An interval has the thresholds between two evaluated ones. The interval of least bound is halved until this bound
 reaches the best tree: until then it is a valid lower bound on all trees. Sides are searched in the same way, trees of
 depth 2 by a kernel (depth_two). With leaves of at least `least` rows only the second and the fourth bound are valid;
-the others are those of trees without that constraint.
+the others use the costs of trees without that constraint.
 """
 
 import time
@@ -595,7 +595,7 @@ class RankSearch:
         return known
 
     def _columns(self, node, below, known):
-        """Return one interval for all cuts of each column; that of the best tree's first split begins at this split."""
+        """Return one interval for all cuts of each column; the best tree's first split comes first in its interval."""
         blocks, _, weight, rows = self.nodes.cuts(node)
         heap, price, least = [], self.ranked.price, self.ranked.least
         first = (-1, 0)
@@ -763,13 +763,14 @@ class RankSearch:
             before.setdefault(f, {})[self.nodes.cut_of(node, f, rank)] = bounds
 
     def _evaluate(self, node, height, known, target, column, cut, ends, last):
-        """Searches the sides of a cut until its bounds close both halves of the interval, or are exact.
+        """Search the sides of a cut until its bounds close both halves of the interval, or are exact.
 
-        All cuts left of it cost as much as its right side and what is left of the low end together, and all right of
-        it as its left side and what is right of the high end. So each side is searched for what these lack of the
-        target, which is enough for the cut itself, too. `last` says whether no cut of the interval is left and right
-        of it. If only a bound is sought, a side of height 3 is first searched for no more than AIM of its expected
-        cost, and for the rest only as far as the cut itself needs it: other cuts close what is left of the interval.
+        All cuts left of it cost at least as much as its right side and the left side of the low end together, and all
+        cuts right of it at least as much as its left side and the right side of the high end. So each side is searched
+        until such a sum reaches the target, which is enough for the cut itself, too. `last` is whether no cut of the
+        interval is left and right of it. If only a bound is sought, a side of height 3 is first searched for at most
+        AIM of its expected cost, and beyond that only as far as the cut itself needs it: other cuts close the rest of
+        the interval.
         """
         low, high = ends
         weight = int(self.nodes.cuts(node)[2][column, cut])

@@ -45,13 +45,13 @@ class RankedRows:
     ----------
     rank : uint32 (entries, columns)
     label : int32 (entries,), the label that the gain is for; all 0 with two labels
-    gain : int32 or int64 (entries,), what predicting the label saves; with two labels cost of label 0 less that of 1
-    most : int64 (entries,), what the entry can cost at most
+    gain : int32 or int64 (entries,), the saving by the label; with two labels, cost of label 0 minus cost of label 1
+    most : int64 (entries,), the greatest possible cost of the entry
     count : int64 (entries,), rows of the data
     stride : labels, 1 if the gains are differences of two labels
     price : int, of a branch node
     least : int, rows of the data that each leaf must have
-    floor : float, what no tree can avoid
+    floor : float, the cost that no tree can avoid
     unit : float, a cost c of the search is floor + unit * c in units of loss
     columns : int64 (columns,), the given column that each column is
     alias : int64 (given columns,), the column that a given one is equal to or mirrors, -1 if it is constant
@@ -180,18 +180,18 @@ def rank_rows(
     apart: Sequence | None = None,
     dense: bool = False,
 ) -> RankedRows:
-    """The data of a search: columns without copies, rows of equal ranks as one, losses as whole numbers.
+    """Return the data of a search: columns without copies, rows of equal ranks as one, losses as whole numbers.
 
     Parameters
     ----------
     rank : int (rows, columns), dense or not
-    loss : float (rows, labels), what predicting a label costs on a row
-    count : int (rows,), rows of the data that each row is; None for 1
+    loss : float (rows, labels), the cost of predicting a label for a row
+    count : int (rows,), rows of the data that each row represents; None for 1
     price : float, of a branch node, in units of loss
     least : int, rows of the data that each leaf must have
     keep : bool, whether rows stay that cost the same whatever they are predicted, which count as rows that a split
         separates
-    apart : sequence (columns,), what each column is of: copies of another one's stay; None for all of the same
+    apart : sequence (columns,), the owner of each column: copies with another owner stay; None for one owner of all
     dense : bool, whether the ranks are known to be dense, of two or more in each column; copies of columns then stay
 
     Returns
@@ -300,8 +300,8 @@ def _codes(rank):
 
 
 def _distinct_columns(rank, apart):
-    """(given columns that are kept, what each given column is, their dense ranks (rows, kept) in as few bytes as hold
-    them)."""
+    """Return (given columns that are kept, the position among these that stands for each given column, dense ranks of
+    the kept columns (rows, kept) in the smallest type that fits)."""
     alias, kept, dense, seen = np.full(rank.shape[1], -1), [], [], {}
     for f, column in enumerate(rank.T):
         _look(len(rank))

@@ -44,7 +44,7 @@ def evaluated(search, tasks: list[tuple]) -> list[tuple]:
 
     Parameters
     ----------
-    search : RankSearch, whose memory takes what was found
+    search : RankSearch, whose memory receives the results
     tasks : of (node, height, known, target, column, cut, ends, last)
 
     Returns

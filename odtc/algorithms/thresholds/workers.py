@@ -67,7 +67,7 @@ class Team:
         Parameters
         ----------
         work : object, by which the work is known again
-        ready : function that can be pickled by its name; what it returns is the first argument of each part
+        ready : function that can be pickled by its name; its return value is the first argument of each part
         what : its argument
 
         Raises

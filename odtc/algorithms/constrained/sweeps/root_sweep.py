@@ -94,9 +94,9 @@ class RootSweep:
     def _half(
         self, j: int, a: int, b: int, among: np.ndarray, limit: float
     ) -> tuple[float, int, int, int, np.ndarray] | None:
-        """Return the roots strictly between two roots of `places`, with their bound over the subsets `among`, and
-        those of these whose bound is below the limit; -1 and their number are before and behind all. None if there are
-        no such roots."""
+        """Return the roots strictly between two roots of `places`, with their bound over the subsets `among`, and the
+        subsets whose bound is below the limit; None if no root is between the two. Position -1 is before all roots,
+        and their number is behind all."""
         if b - a < 2:
             return None
         mine = self.places[j]
