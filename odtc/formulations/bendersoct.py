@@ -5,7 +5,7 @@ The number of cuts (8.2) in a file determines whether its optimum is correct:
 
 * `cuts=path` (default of `odtc build`): all cuts whose source set is a walk from the root to a node,
   exact at integer points (Proposition 1), so the file has the correct optimum by itself. The relaxation with all
-  cuts has the bound of `flowoct`, because a largest flow equals a smallest cut; with those of walks only it can be
+  cuts has the bound of `flowoct`, because a largest flow equals a smallest cut; with the cuts of walks only it can be
   weaker. They are marked lazy: a dialect with LAZYCONS may write them there.
 * `cuts=none` (default of `odtc fit`): the master without them, in which nothing limits g. Its file does NOT have the
   optimum; `fit` adds the cuts that points violate. If the solver's package allows it

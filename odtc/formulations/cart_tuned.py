@@ -38,8 +38,8 @@ class Params:
 
 
 def tree(problem: Problem) -> HeapTree:
-    """Return the tree of the best setting. Labels are those of CART, which with balanced classes need not be the
-    heaviest by count; if costs are given, the cheapest."""
+    """Return the tree of the best setting. Leaves have the labels of CART, which with balanced classes need not be the
+    most frequent; if costs are given, they have the cheapest labels."""
     from sklearn.model_selection import GridSearchCV, KFold
     from sklearn.tree import DecisionTreeClassifier
 

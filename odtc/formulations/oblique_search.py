@@ -110,7 +110,7 @@ def _learned(problem: Problem, p: Params) -> tuple[HeapTree, str]:
 
 def _rest(problem: Problem, choice: str) -> np.ndarray | None:
     """Return the positions, in the whole data set, of the rows that choose a tree because they were not selected, at
-    most JUDGES; None if folds choose. Raises ChoiceError if there are no such rows but they are requested."""
+    most JUDGES; None if folds choose. Raises ChoiceError if such rows are requested but all rows were selected."""
     dataset = problem.encoded.dataset
     selected = None if dataset is None else dataset.selected
     n_others = 0 if selected is None else selected.whole.n_rows - len(selected.rows)

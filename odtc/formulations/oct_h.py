@@ -9,7 +9,7 @@ differences from the paper lose none of them:
 
 * v_it = a_t·x_i - b_t, in [-2, 2], is a variable, and one constraint for all leaves on a side of a node replaces the
   paper's constraint for each leaf, because at most one of z_it over these leaves is 1;
-* |a_jt| is a⁺ + a⁻, so that s_jt bounds their sum, and without α there is no s;
+* |a_jt| is a⁺ + a⁻, so that s_jt bounds their sum, and s is left out without α;
 * errors have costs and are counted as in `oct`, which explains the rest.
 
 Decoding reads only a, b and d. Because b is μ above the values that go left, the cut is in the middle of that gap, and

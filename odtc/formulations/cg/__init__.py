@@ -1,6 +1,6 @@
 """cg: a tree is one path for each end, and a path is a column; for data too large for a constraint per row.
 
-Firat, Crognier, Gabor, Hurkens & Zhang (2020), section 4.1, as costs; the paths are those of
+Firat, Crognier, Gabor, Hurkens & Zhang (2020), section 4.1, as costs; the paths are defined in
 odtc.formulations.cg.decision_paths:
 
     min  Σ_e Σ_{p∈P(e)} c_p x_p                                                           (3)
@@ -255,7 +255,7 @@ def _printed_start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 def _asked(columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (ends (columns,); cells of the grid node x split that some column uses, ascending; per column and level
-    the position of its cell among them). The last split of the grid means that there is no split."""
+    the position of its cell among them). The last split of the grid means "no split"."""
     paths, width = columns.paths, len(columns.paths.candidates) + 1
     split = np.full((len(columns), paths.depth), width - 1)
     for at, (_, t, number) in enumerate(columns.keys):
@@ -385,7 +385,7 @@ def _some_splits(problem: Problem, paths: Paths) -> str:
 
 
 def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:
-    """Generate columns, beginning with those of `base`; return the last master, and the best tree as a point of it.
+    """Generate columns, beginning with the model `base`; return the last master, and the best tree as a point of it.
     `left()` returns the seconds of the time limit that are left. Ctrl-C keeps the best tree."""
     if is_printed(base.problem.params):
         return printed_fit.fit(base, build, solve, start, tell, left)
@@ -400,8 +400,8 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
 class _Generation:
     """Column generation over the splits that the nodes may use, in turn with a search over all splits.
 
-    Each round generates columns over the current paths; the next round has wider paths: over thresholds near those of
-    the best tree, or over the splits of a better tree. The rounds end if there are none.
+    Each round generates columns over the current paths; the next round has wider paths: over thresholds close to the
+    best tree's, or over the splits of a better tree. The rounds end if there are none.
 
     Attributes
     ----------
@@ -585,7 +585,7 @@ def _better(over: OverAllSplits | None, search: BranchAndPrice, seconds: float |
 
 
 def _around(over: OverAllSplits | None, search: BranchAndPrice, columns: Columns, beaten: float) -> Columns | None:
-    """Return columns over paths that may also use thresholds near those of the best tree, at distances 1, 2, 4, ….
+    """Return columns over paths that may also use thresholds close to the best tree's, at distances 1, 2, 4, ….
     Return None if these are all included already, if there would be too many paths, if the tree has not improved
     since this was last done (`beaten`), or if the search over all splits has settled it. This is done only if the
     splits were chosen for all nodes together and by the compiler."""

@@ -208,7 +208,7 @@ class BranchAndPrice:
         return self.columns.add_tree(self.best)
 
     def _branches(self, allowed: Allowed) -> list[Allowed]:
-        """Return two parts of the splits of the first node with fractional ρ; [] if there is no such node."""
+        """Return two parts of the splits of the first node with fractional ρ; [] if no node has one."""
         for j, rho in (self.relaxed.rho if self.relaxed else {}).items():
             if rho.max() < 1 - TOLERANCE:
                 mask = allowed.get(j, np.ones(len(rho), bool))

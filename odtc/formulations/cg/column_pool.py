@@ -213,7 +213,7 @@ def follow_tree(paths: Paths, split: np.ndarray):
 
 
 def columns_asked(paths: Paths, split: np.ndarray) -> np.ndarray:
-    """Return splits of an encoding as columns of paths.X: -1 if there is no split, -2 if it is not among these."""
+    """Return splits of an encoding as columns of paths.X: -1 for no split, -2 for a split that is not among them."""
     known = {int(split): at for at, split in enumerate(paths.candidates)} | {-1: -1}
     return np.array([known.get(one, -2) for one in split.tolist()], np.int32)
 

@@ -155,7 +155,7 @@ class Paths:
         return found
 
     def find(self, t: int, way) -> int | None:
-        """Return the number of the path to node t with these splits; None if there is no such path."""
+        """Return the number of the path to node t with these splits; None if no path has them."""
         number, height = 0, t.bit_length() - 1
         if len(way) != height:
             return None

@@ -1,8 +1,8 @@
 """The splits and the first columns of a problem of column generation, according to its parameters.
 
-Splits: all splits of the encoding, or those of threshold sampling (odtc.formulations.cg.threshold_sampling), per node
-or for all nodes together. Columns: all paths if they are few, the paths of a first tree and some rounds of generation,
-those of a file, or the text in a manifest. Firat et al. (2020), section 5.
+Splits: all splits of the encoding, or a threshold sample (odtc.formulations.cg.threshold_sampling), per node or for all
+nodes together. Columns: all paths if they are few, the paths of a first tree and some rounds of generation, the columns
+of a file, or the text in a manifest. Firat et al. (2020), section 5.
 """
 
 import time
@@ -34,7 +34,7 @@ WHOLE = 60_000  # paths over all splits: more are too many to price them all
 
 
 def is_printed(params) -> bool:
-    """Return whether the paths and the method are those of the paper (odtc.formulations.cg.printed_paths)."""
+    """Return whether the paths and the method are as in the paper (odtc.formulations.cg.printed_paths)."""
     return params.literal or not params.search
 
 

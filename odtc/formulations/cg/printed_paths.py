@@ -20,7 +20,7 @@ reaches the leaf:
          Σ_h u_ha ≤ 1                                         a in several S_h            (16)
          y_r, u_ha ∈ {0, 1}                                                               (17, 18)
 
-Row (16) is left out, and paths may repeat a split, if there are fewer splits than levels, because there is no path
+Row (16) is left out, and paths may repeat a split, if there are fewer splits than levels, because no path would exist
 otherwise. Unlike in odtc.formulations.cg.decision_paths a split may send all rows one way, no path ends above the
 leaves, and paths are added one by one instead of being enumerated.
 """

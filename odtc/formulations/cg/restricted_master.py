@@ -6,7 +6,7 @@
          Σ_e Σ_{p∈P(e): r∈R_p} x_p = 1                        some r          [β_r]       (5)
          x_p ≥ 0,   0 ≤ ρ_ja ≤ 1                                                          (7, 8)
 
-The numbers are those of Firat et al. (2020), section 4.1, with ends e for the leaves
+The equations are numbered as in Firat et al. (2020), section 4.1, with ends e for the leaves
 (odtc.formulations.cg.decision_paths). The values of a include "none", with which a path stops. Constraints (5) are
 implied if x is integer (Patel, Desaulniers & Lodi 2024), so they are cuts: they are added when they are violated. Each
 simplex run continues from the last basis.

@@ -1,9 +1,9 @@
 """Threshold sampling: the splits that CART chooses on many random parts of the data, node by node.
 
-Firat et al. (2020), section 5, Algorithm 1: CART is grown on random 90 % samples until there was no new root split for
+Firat et al. (2020), section 5, Algorithm 1: CART is grown on random 90 % samples until there is no new root split for
 a number of samples. All root splits are kept, and at every other node the q most frequent ones. CART uses the ordered
-features of the encoding (odtc.data.threshold_scales) and not its 0/1 columns, so that a feature with a thousand
-thresholds is one column for it.
+features of the encoding (odtc.data.threshold_scales) and not its 0/1 columns, so that it sees a feature with a thousand
+thresholds as one column.
 """
 
 from collections import Counter
@@ -24,8 +24,8 @@ MOST = 200  # samples
 def sample_splits(
     encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree, whole: bool = True
 ) -> tuple[np.ndarray, ...]:
-    """Return for each node of the heap (positions 0 and those of the leaves are empty) the splits that it may use,
-    int32, the most frequent first. The splits of the tree `known` are kept at their nodes, in addition to the q.
+    """Return for each node of the heap the splits that it may use, int32, the most frequent first (position 0 and the
+    leaves have none). The splits of the tree `known` are kept at their nodes, in addition to the q.
     Deterministic; `whole` is as in `count_splits`."""
     found = []
     for node, counted in enumerate(count_splits(encoded, topology, seed, whole)):
@@ -39,8 +39,8 @@ def sample_splits(
 def pool_splits(
     encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree, most: int, whole: bool = True
 ) -> np.ndarray:
-    """Return the splits of all nodes together, as `sample_splits` keeps them; if there are more than `most`, those of
-    the tree `known` and the most frequent. int32, ascending. `whole` is as in `count_splits`."""
+    """Return the splits of all nodes together, as `sample_splits` keeps them, int32, ascending; if there are more than
+    `most`, the splits of the tree `known` and the most frequent ones. `whole` is as in `count_splits`."""
     total: Counter = Counter()
     for node, counted in enumerate(count_splits(encoded, topology, seed, whole)):
         for split in _frequent(counted)[: len(counted) if node == 1 else q]:

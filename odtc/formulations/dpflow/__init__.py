@@ -11,8 +11,8 @@ The constraints and the data determine the model; each variant is a module of od
     intervals              over many ordered thresholds, one variable for an interval of them
     resources              a constraint bounds a sum over the tree: a variable for each label or folded subtree that no
                            other dominates, with its use of the bound, Σ_p a_p t_p ≤ upper; all variables are integer
-    paths                  a constraint refers to the features that nodes split on: states remember their paths, as
-                           those of `resources` do if there are constraints of both types
+    paths                  a constraint refers to the features that nodes split on: states remember their paths, also
+                           under `resources` if there are constraints of both types
     live_cases             the part that the compiler's own search leaves of a large program under constraints
 """
 
@@ -201,7 +201,7 @@ def so_far(problem: Problem) -> Searched | None:
 
 
 def searches(problem: Problem) -> bool:
-    """Return whether `fit` needs no solver: there are no constraints, or the compiler's own searches support them."""
+    """Return whether `fit` needs no solver: the compiler's own searches support the constraints, if any."""
     return bool(engine(problem))
 
 

@@ -75,8 +75,8 @@ def _one_look(sizes: Sizes, sums: float) -> str:
 
 def counts(problem: Problem) -> "Counts":
     """Return the size of the linear program over states: a variable for each arc and each stop, with an entry in the
-    constraint of its state and, for an arc above the last level, in those of the two states below. The parts that
-    the search leaves out are not known in advance."""
+    constraint of its state and, for an arc above the last level, in the constraints of the two states below. The parts
+    that the search leaves out are not known in advance."""
     from odtc.formulations.dpflow.program import folded_levels
 
     n_candidate_splits, depth = problem.encoded.n_candidate_splits, problem.topology.depth

@@ -628,7 +628,7 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
 
 def frontier_starts(problem: Problem, varied: list[Constraint]) -> list[HeapTree | None]:
     """Return trees that satisfy each of some constraints, the loosest first, by one search over a few splits of each
-    column, at rising depths, until the deadline of this context; None if there is no tree, or no such search."""
+    column, at rising depths, until the deadline of this context; None where it finds no tree, or does not apply."""
     posed = _each(problem, varied)
     best: list[HeapTree | None] = [None] * len(posed)
     engine = posed[0].derived(Posed).search if searches(posed[0]) else None

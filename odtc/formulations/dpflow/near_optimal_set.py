@@ -1,6 +1,6 @@
 """All near-optimal trees of a problem as an AND/OR graph (odtc.algorithms.near_optimal), in the terms of the problem.
 
-The trees are those of odtc.algorithms.near_optimal.tree_set: they differ in their splits as written, leaves have the
+The trees are defined in odtc.algorithms.near_optimal.tree_set: they differ in their splits as written, leaves have the
 class of least cost, no two leaves are twins, and every split has rows on both sides. A branch node need not save its
 penalty.
 """

@@ -5,7 +5,7 @@ rows) instead, in which the memory is a number that each split and side on the w
 split.
 
 If a path by itself shows whether a constraint is satisfied (`bars` in odtc.problem.constraints.kind), the memory
-contains the necessary facts about the path, and arcs are left out: the remaining flows are those of the trees that
+contains the necessary facts about the path, and arcs are left out: the remaining flows represent the trees that
 satisfy it, so the program stays integral. With the heap number n of the node as memory the model has variables for the
 split of each node,
 
@@ -209,7 +209,7 @@ def known_vector(problem: Problem, flow: Flow) -> tuple[Incumbent | None, bool]:
 
 def known_tree(problem: Problem) -> tuple[HeapTree | None, bool]:
     """Return (a good tree that satisfies the constraints, whether it is proved to be the best), by the first steps of
-    the search under constraints, or by its end if it has ended; (None, False) if there is no tree, or no search."""
+    the search under constraints, or by its end if it has ended; (None, False) without such a tree or search."""
     posed = problem.derived(Posed)
     if posed.search is None or posed.problem is None:
         return None, False

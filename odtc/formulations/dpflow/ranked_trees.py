@@ -77,7 +77,7 @@ class DpflowRanking:
         self._best = Derivations(program.rows, problem.topology.depth, program.price, *program.states)
 
     def tree(self, number: int) -> HeapTree | None:
-        """Return the tree of this number, from 0; None if there are no more."""
+        """Return the tree with this number, from 0; None after the last tree."""
         found = self._best.get(self._best.root, number)
         return None if found is None else self._heap(found)
 
@@ -110,7 +110,7 @@ class ConstrainedRanking:
         self._list: ConstrainedList | None = None
 
     def tree(self, number: int) -> HeapTree | None:
-        """Return the tree of this number, from 0; None if there are no more."""
+        """Return the tree with this number, from 0; None after the last tree."""
         if self._list is None and (least := self._least()) is not None:
             self._list = ConstrainedList(self._posed.arrays, least, self._settled, deadline.check)
         try:

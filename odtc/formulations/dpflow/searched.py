@@ -37,7 +37,7 @@ class Searched:
     bound : float
         No such tree has a lower objective.
     infeasible : bool
-        Whether it is proved that there is no such tree.
+        Whether it is proved that no tree satisfies the constraints.
     open_cases, n_cases : int
         Roots with subsets of columns that are not settled, and their total number.
     phases : str
@@ -51,7 +51,7 @@ class Searched:
     certificate : callable or None
         Makes the certificate of the tree and the bound (odtc.verification.certificate), if there can be one.
     uncertified : str
-        Why there is no certificate although something is proved, as text.
+        Why a proved result has no certificate, as text.
     off : float
         By how much a better tree may cost less, if sums of decimals are rounded.
     proved : bool

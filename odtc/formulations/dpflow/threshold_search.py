@@ -1,9 +1,9 @@
 """The search of a problem over all its splits, in phases: at every moment it has the best tree so far and a bound.
 
 First a good tree of the problem's depth is found greedily, then the trees of less depth are proved, as long as that
-takes a small part of the time, and then those of its depth. In deep trees such proofs seldom end, and better trees are
-first sought near the best one (odtc.algorithms.thresholds.near_trees). If a time limit or Ctrl-C ends the search, the
-results are the best tree of all phases, which is no worse than the one that was known before, and the bound of the
+takes a small part of the time, and then the trees of its depth. Such proofs seldom end for deep trees, so better trees
+are first sought near the best one (odtc.algorithms.thresholds.near_trees). If a limit or Ctrl-C ends the search, the
+results are the best tree of all phases, at least as good as the tree that was known before, and the bound of the
 open intervals (odtc.algorithms.thresholds.rank_search).
 """
 
@@ -572,7 +572,7 @@ def search(
     Parameters
     ----------
     problem : Problem, of a formulation with a penalty of branch nodes
-    start : HeapTree or None, a tree that is known; the result is no worse
+    start : HeapTree or None, a known tree; the result is at least as good
     tell : called with (bound, objective, phase as text) now and then
 
     Returns

@@ -186,7 +186,7 @@ class _Multipliers:
         return [] if self.known is None else [self._named(m) for m in self.known.passes]
 
     def of(self, root: int, columns: frozenset[int]) -> list[int]:
-        """Return the multipliers of a case; those of all cases, or 0, if it has none of its own."""
+        """Return the multipliers of a case; if it has none of its own, the first for all cases, or 0."""
         subset = self.subset.get(columns)
         found = None if subset is None or self.known is None else self.known.of(int(self.order[root]), subset)
         return next(iter(self.passes), [0] * len(self.largest)) if found is None else self._named(found)
@@ -436,8 +436,8 @@ def _walked_cases(read: Read, arrays: ConstrainedProblem, scale: int, claim: int
 
 
 def _listed(read: Read, walked: list[int], known: _Multipliers, scale: int, claim: int) -> list[dict]:
-    """Return the cases that passes leave, of one set of columns after the other, with multipliers at which their lists
-    show that none of their trees costs less; those of the `walked` sets are settled."""
+    """Return the cases that the passes leave open, one set of columns after the other, with multipliers at which their
+    lists show that none of their trees costs less; the `walked` sets are settled."""
     names, passes = np.array(read.names), known.passes
     sets, cases = read.problem.column_sets, []
     alive = surviving(read.problem, scale, passes, claim, np.isin(np.arange(len(sets)), walked))

@@ -3,7 +3,7 @@
 Aghaei, Azizi & Vayanos 2019, "Learning optimal and fair decision trees for non-discriminative decision-making", as in
 docs/explanation/printed-models.md. A node splits on one feature: on a threshold q of a numeric feature, or on a set of
 levels (s) of a categorical one, so that one node can do the work of several one-hot splits. The encoding determines
-which features are sets of levels: those of three levels or more that it encodes by level, with `onehot` also numeric
+which features are sets of levels: all of three levels or more that it encodes by level, with `onehot` also numeric
 ones. Every such tree of this depth or less is represented, if its leaves have n_min rows. The differences from the
 paper lose no tree:
 
@@ -310,7 +310,7 @@ def _contrast(problem: Problem, kind: np.ndarray, first: np.ndarray) -> Contrast
 
 
 def subjects(params) -> tuple[Subject, ...]:
-    """Return the subjects of constraints that it supports: its splits are its own, not those of the encoding."""
+    """Return the subjects of constraints that it supports; its splits are not the splits of the encoding."""
     on_splits = (Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
     return tuple(subject for subject in Subject if subject not in (*on_splits, Subject.LEAVES, Subject.SETTLED))
 

@@ -1,7 +1,7 @@
 """FlowOCT: every row is a unit of flow that reaches the sink if the row is classified correctly.
 
 Aghaei, Gomez & Vayanos 2020, "Learning Optimal Classification Trees: Strong Max-Flow Formulations", equations
-(1.1)-(1.13); the numbers below are those of the paper. `literal=true` is the printed model. The default is the same
+(1.1)-(1.13); the numbers below refer to the paper. `literal=true` is the printed model. The default is the same
 model without the parts that an optimum does not need:
 
 * at lambda = 0 every branch node branches, because a split costs nothing, so only leaves predict;

@@ -1,6 +1,6 @@
 """The robust variant: a row is correct if every leaf that its box meets predicts its class (`-p robust=age:2`).
 
-The boxes are those of odtc.trees.boxes. For row i and split f let A_if, part of {0, 1}, be the outcomes of the points
+The boxes are defined in odtc.trees.boxes. For row i and split f let A_if, part of {0, 1}, be the outcomes of the points
 of the box: both if the threshold cuts the box. The row may be sent from node t to every child that an outcome in A_if
 leads to; it is correct at t, g_it = 1, if all leaves below t that it may reach predict its class:
 

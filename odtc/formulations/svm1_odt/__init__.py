@@ -5,7 +5,7 @@
 over routes z_il (the paper's e), labels u_l, hyperplanes h_b·x = g_b on features scaled to [0, 1] (in their own units
 with `scale=false`); left is h·x <= g. `literal` writes (1a)-(1k) as printed. The default differs in these points:
 
-* M = 1 by Theorem 2: the file contains α1 M, α2 M, 1 and ε / M, and its h and g are those of the paper divided by M;
+* M = 1 by Theorem 2: the file contains α1 M, α2 M, 1 and ε / M, and its h and g are the paper's h and g divided by M;
 * v_ib = g_b - h_b·x_i in [-1, 1] replaces p⁺ - p⁻, and one constraint covers all leaves on a side of a node: with Z
   the sum of z over the leaves left of b, (1g)-(1j) imply nothing more for v than v >= -(1 - Z) + ε Z, and mirrored;
 * labels are one-hot: c_i >= z_il - λ_{l,y_i} with whole c counts a row as misclassified unless its label is λ = 1, so

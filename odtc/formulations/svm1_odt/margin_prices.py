@@ -3,7 +3,7 @@
 The candidates are the trees of odtc.heuristics.regularised: hyperplanes of several penalties, from one leaf to 2^D.
 The objective of SVM1-ODT ranks them on the training rows of each fold, for each pair (α1, α2), and the pair whose
 favourites do best on the other rows is taken (odtc.algorithms.hyperplanes.held_out.choose_prices). With h = ε h', the
-penalties of one node are those of a support vector machine:
+penalties of one node form the objective of a support vector machine:
 
     α1 Σ_i max(0, ε - s_i (g - h·z_i)) + α2 |h|_1  =  α1 ε Σ_i max(0, 1 - s_i (g' - h'·z_i)) + α2 ε |h'|_1,
 
@@ -30,8 +30,8 @@ ROW_PRICES = (1.0, 10.0)  # values of α1 ε, in costs of an error
 
 @value_class
 class MarginPrices:
-    """α1 and α2, the tree that they rank first, and the results on held-out rows; without folds there is no tree and
-    no result."""
+    """α1 and α2, the tree that they rank first, and the results on held-out rows; without folds the last two are
+    None."""
 
     alpha1: float
     alpha2: float

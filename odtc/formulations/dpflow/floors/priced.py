@@ -273,6 +273,6 @@ def _rounded(ranked: RankedRows, weight: np.ndarray) -> float:
 
 
 def _of_nodes(arrays: ConstrainedProblem, m: np.ndarray, price: float) -> float:
-    """Return a lower bound on the uses of leaves in addition to those of their rows, and of branch nodes that gain."""
+    """Return a lower bound on the weighted uses of leaves, without their rows, and of branch nodes that gain."""
     leaf = float((m @ arrays.leaf_uses).min(initial=0.0)) if len(m) else 0.0
     return 2**arrays.depth * min(0.0, leaf) + (2**arrays.depth - 1) * min(0.0, price)

@@ -195,7 +195,8 @@ class BoundByRaisedPrices:
         return len(self._subsets) > 1 and self.floor >= floor
 
     def settled(self) -> Settled:
-        """Return the multipliers that have settled each subset; for a root of a closed subset those of its search."""
+        """Return the multipliers that have settled each subset; for a root of a closed subset, the multipliers of
+        its search."""
         scale, largest = fixed_point(self._posed.arrays)
         own = [
             in_fixed_point(self._first if one.multipliers is None else one.multipliers, scale, largest)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Form(Protocol):
-    """Interface of a variant; the functions are those of a formulation, unless stated otherwise
-    (odtc.problem.formulation)."""
+    """Interface of a variant, with the functions of a formulation (odtc.problem.formulation), unless stated
+    otherwise."""
 
     def takes(self, problem: Problem) -> bool:
         """Return whether the variant is used for this problem, if none before it is. Raises ChoiceError if parameters

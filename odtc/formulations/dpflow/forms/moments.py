@@ -231,7 +231,7 @@ def search(
     Parameters
     ----------
     problem : Problem
-    known : HeapTree or None, a tree that is known; the result is no worse
+    known : HeapTree or None, a known tree; the result is at least as good
     tell : called with (bound, objective, phase as text) now and then
 
     Returns
@@ -251,7 +251,7 @@ def search(
 
 
 def uncertified(problem: Problem) -> str:
-    """Return why there is no certificate of this search; "" if there is one."""
+    """Return why this search has no certificate; "" if it has one."""
     return "" if by_moments(problem) else UNCERTIFIED.format(MANY, EXACT_BELOW)
 
 
