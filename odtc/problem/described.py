@@ -75,8 +75,8 @@ class Described:
         Parameters
         ----------
         axis : Axis
-            A split is known by its text and that of its complement, by those of the splits that are merged with it
-            because all rows answer them alike, and by the features that it uses.
+            A split is known by its text and the text of its complement, by the texts of the splits merged with it,
+            which have the same results for all rows, and by the features that it uses.
 
         Returns
         -------
@@ -101,12 +101,12 @@ class Described:
         return names if len(names) == axis.size else ()
 
     def lines(self, axes: Sequence[Axis]) -> list[str]:
-        """Return what a model file states at its top, a text for each line.
+        """Return the lines at the top of a model file.
 
         Parameters
         ----------
         axes : sequence of Axis
-            Those of the model: scales of features are listed if there is an axis of them.
+            The axes of the model. Scales of features are listed if they have an axis.
 
         Returns
         -------

@@ -319,7 +319,7 @@ def least_difference(problem: Problem) -> Fraction:
 
 
 def comparable_cost(problem: Problem, heap: HeapTree) -> Any:
-    """Return `exact_cost`, or the objective in floats if there is none: to compare with that of other trees.
+    """Return `exact_cost`, or the objective as a float if there is none, to compare trees.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ parameters leave anything to add; FIT_DEFAULTS are parameters that differ under 
 `tree(problem) -> HeapTree` and no model at all; CONSTRAINTS names the kinds that it satisfies
 (odtc.problem.constraints.constraint).
 
-Properties (tests/laws): a start is feasible, has the cost of the tree and decodes to the tree; the optimum is that of
-an exhaustive search; decoding from the manifest equals decoding in memory.
+Properties (tests/laws): a start is feasible, has the cost of the tree and decodes to the tree; the optimum equals the
+optimum of an exhaustive search; decoding from the manifest equals decoding in memory.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class ModelChange:
     what : str
         The difference, and the parameter that undoes it.
     optimum, relaxation : str
-        SAME, TIGHTER, WEAKER or OTHER: how the optimum, and the bound of the linear relaxation, compare with those of
-        the printed model.
+        SAME, TIGHTER, WEAKER or OTHER: how the optimum, and the bound of the linear relaxation, compare with the
+        printed model.
     """
 
     what: str
@@ -362,8 +362,8 @@ class SearchesItself(Protocol):
         return f"take fewer splits ({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')}"
 
     def frontier(self, problem: Problem, varied: list[Constraint]) -> list[Any] | None:
-        """Return the same for each of some constraints in addition to those of the problem, the loosest first; None if
-        there is no search for all of them together."""
+        """Return the same for each of some additional constraints, the loosest first; None if no search covers all of
+        them together."""
         return None
 
     def frontier_starts(self, problem: Problem, varied: list[Constraint]) -> list[Any]:

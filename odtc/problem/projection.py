@@ -108,8 +108,8 @@ class _Projecting:
         self.place(one, 2 * t + 1, depth + 1)
 
     def _number(self, split: Split) -> tuple[int, bool] | None:
-        """Return the number of a split, and whether its left rows are those of the result 0; None if the problem does
-        not have it."""
+        """Return the number of a split, and whether its left rows have the result 0; None if the problem does not have
+        it."""
         found = self.encoded.find(split)
         if found is None and self.problem.module.BEYOND and (left := self.encoded.left(split)) is not None:
             self._beyond.setdefault(split, left)
@@ -149,7 +149,7 @@ def translated(split: Split, old: tuple[Feature, ...], new: tuple[Feature, ...])
 
 
 def nearest_split(split: Split, left: np.ndarray, encoded: Encoded) -> tuple[int, bool, int] | None:
-    """Return the split of the encoding on the same columns whose results are most similar to those of a split.
+    """Return the split of the encoding on the same columns that separates the rows most similarly to a given split.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def nearest_split(split: Split, left: np.ndarray, encoded: Encoded) -> tuple[int
     -------
     (int, bool, int) or None
         The number of the split, whether its left side corresponds to the left side of `split`, and how many rows of the
-        file go to the other side; None if there is no split on one of the columns.
+        file go to the other side; None if the encoding has no split on the columns.
     """
     X, rows = _cells(encoded)
     best: tuple[int, bool, int] | None = None

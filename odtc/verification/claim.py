@@ -288,8 +288,8 @@ def walk(facts: dict, dataset: Dataset, leaf: Callable, branch: Callable = lambd
 
 
 def expect_leaf(leaf: dict, dataset: Dataset, rows: np.ndarray, lines: bool = False) -> None:
-    """Raise CertificateError if a leaf of the tree of a certificate states counts, sums or points of a curve that
-    differ from those of `rows`, the numbers of its rows, or a line that is not checked (unless `lines` are)."""
+    """Raise CertificateError if a leaf of the tree of a certificate states counts, sums or points of a curve that do
+    not match its rows, with the numbers `rows`, or a line that is not checked (unless `lines` are)."""
     if leaf.get("line") and not lines:
         raise CertificateError("a leaf of the tree of the certificate predicts a line, which this proof does not cover")
     found = {

@@ -61,7 +61,7 @@ def scales_of(facts: dict) -> tuple[int, int, int, int]:
 
 
 def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]) -> Proof:
-    """Return what a certificate of labels proves of a data set; without `bounds` its states are not checked."""
+    """Check a certificate of labels, and return its proof; without `bounds` its states are not checked."""
     depth, _, scale, _ = scales_of(facts)
     claim, least, bound = (_whole(facts[key], key) for key in ("claim", "least", "bound"))
     look = deadline.check if bounds else pause

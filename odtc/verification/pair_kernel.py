@@ -9,9 +9,9 @@ A tree for more rows is also one for fewer. So bounds at the evaluated cuts of o
 too, if it has all rows of the first. An interval is first parted at such a cut.
 
 The second split is never better between two neighbouring members that save under the same label only than before or
-behind all such neighbours: as they change sides, what that label saves on one side rises as they do, and what the
-labels of the other side save at most is convex. So the members between two such splits are one block. A sum is counted
-for each block and each label under which it saves: a unit.
+behind all such neighbours: as they change sides, the saving by that label on one side grows by their savings, and the
+greatest saving by a label on the other side is convex. So the members between two such splits are one block. A sum is
+counted for each block and each label under which it saves: a unit.
 """
 
 import numpy as np
@@ -38,7 +38,7 @@ def tables_of(rows: Rows) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
 
     Returns
     -------
-    gain, label, weigh : (entries,), as above; the largest cost of a row is that of its first entry
+    gain, label, weigh : (entries,), as above; `weigh` is the largest cost of a row at its first entry, otherwise 0
     line : int32 (columns, entries), entries by rising rank, as entry << 1 | last, where last marks the last of a rank
     at : int64 (6,), whether units are listed, whether a state was begun, the first column, intervals on the stack, the
         entries of the state, and which of the two lists of evaluated cuts is the one of the state before

@@ -208,7 +208,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
 
 
 def _constraints_kept(problem: Problem, heap: HeapTree, tree: Tree, rows: "RowPredictions | None") -> list[Check]:
-    """Return the check of each constraint: on the encoded rows, and with `rows` also on those of the data file."""
+    """Return the check of each constraint: on the encoded rows, and with `rows` also on the rows of the data file."""
     answering, encoded, checks = on_answers(problem), problem.encoded, []
     selected = None if rows is None or not answering else rows.dataset.selected
     whole = None if selected is None else _routed(encoded, tree, selected.whole)
@@ -295,7 +295,7 @@ class RowPredictions:
         return given.module.value(self.rowwise, given, _Labels(self.predicted))
 
     def told(self, given: Constraint) -> str:
-        """Return the value in words, on all rows from which those of the tree were selected."""
+        """Return the value as text, on all rows from which the rows of the tree were selected."""
         value = self.value(given)
         broken = "" if given.holds(value) else ", where it is broken"
         return f"{given.shown(value)} on all {count_of(self.dataset.n_rows, 'row', '')}{broken}"

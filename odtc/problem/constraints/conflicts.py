@@ -167,7 +167,7 @@ def _eased(value: Fraction | float, op: str) -> Fraction:
 
 def _between(problem: Problem, given: Constraint, reached: Fraction | float) -> Constraint | None:
     """Return the constraint with a number halfway between the requested one and one that a tree satisfies; an integer
-    for counts. None if there is no such number between them."""
+    for counts. None if no such number is between them."""
     low, high = sorted([Fraction(reached), given.bound])
     middle = (low + high) / 2
     return _with_number(problem, given, reached, round(middle, _places(float(high))), Fraction(floor(middle)))

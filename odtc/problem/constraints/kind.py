@@ -1,8 +1,8 @@
 """A constraint, the protocols of the kinds of constraints, one for each ability, and their registry. Rates are rows of
 one table (odtc.problem.constraints.rate_table); every other kind is a module.
 
-A kind states once what it requires of a tree, and a module that such kinds share derives the rows of models, the form
-of the search and the repair of trees from that:
+A kind states its requirements on a tree once, and a module that such kinds share derives the rows of models, the form
+of the search and the repair of trees from them:
 
     answers     sums over the predictions of the rows                     odtc.problem.constraints.on_predictions
     bars        columns that nodes of a depth may not split on            odtc.problem.constraints.on_features
@@ -18,8 +18,8 @@ separates rows from one that does not. Only the constrained search (odtc.algorit
 
 A formulation knows no kinds: it looks at the facts that the constraints of a problem `know` together, and whether one
 is `early`, and uses the variant that can express them. Side constraints are model constraints like all others, never
-cuts. Only a formulation whose columns are subtrees knows kinds by name: those of its `keeps(problem)`, which its own
-`build` satisfies.
+cuts. Only a formulation whose columns are subtrees knows kinds by name: its `keeps(problem)` lists the kinds that its
+own `build` satisfies.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ class OnPlaces(Protocol):
     @abstractmethod
     def bars(self, encoded: Encoded, given: Constraint, level: np.ndarray, feature: np.ndarray) -> np.ndarray:
         """Return bool: whether a node of this level may not split on this column of the data, for two arrays of int
-        that broadcast. The root has level 0; column -1 is no split."""
+        that broadcast. The root has level 0; column -1 means no split."""
         ...
 
     def below(self, encoded: Encoded, given: Constraint, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

@@ -5,7 +5,7 @@ by `leaf_sums` that measures m_i of the rows of a leaf that predicts k sum to N 
 
     Σ_i m_i z_itk ≥ N u_t;   z_itk ≤ u_t            t a node where rows end, i
 
-where u_t is 1 if any row ends in t and is predicted k, so it need not be integer; for N = 0 there is no u. A tree is
+where u_t is 1 if any row ends in t and is predicted k, so it need not be integer; u is left out for N = 0. A tree is
 repaired by other labels: each leaf gets the cheapest class that it may predict.
 """
 

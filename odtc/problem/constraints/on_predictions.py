@@ -5,7 +5,7 @@
 A kind states this by `answers(encoded, given) -> [(coef, upper)]`, in whole numbers: coef (rows, classes), int64 or
 Python's own (odtc.base.whole_numbers), and a whole upper. This module provides the parts that are the same for all
 such kinds: the required variables, the model constraints, and the repair of a tree. Rows of data count by their
-weight, as errors do, and the weight of an encoded row is that of all its copies.
+weight, as errors do, and an encoded row has the weight of all its copies.
 
 If a formulation only counts which rows are correct (and may withhold some of these), the constraint is written over
 `right_i`: exact if all wrong classes of a row have one coefficient, and a correct row never violates it. If it states

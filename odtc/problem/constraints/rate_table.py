@@ -1,8 +1,8 @@
-"""The kinds of constraints on rates: one row each, with what is counted, among which rows, and the sense.
+"""The kinds of constraints on rates: one row each, with numerator, denominator and sense.
 
-A rate is Σ w_i [row i is counted] / Σ w_i over some rows, such as those of a class, or those of a group and a class.
-Groups are compared in pairs: |rate_g - rate_h| ≤ δ for all pairs is, with W_g the weight of the counted rows of g and
-w_ig that of row i, for both orders of g and h
+A rate is Σ w_i [row i is counted] / Σ w_i over some rows, such as all rows of a class, or of a group and a class.
+Groups are compared in pairs: |rate_g - rate_h| ≤ δ for all pairs is, with W_g the weight of these rows in g and
+w_ig the weight of row i among them, for both orders of g and h
 
     W_h Σ_i w_ig [row i is predicted positive] - W_g Σ_i w_ih [row i is predicted positive] ≤ δ W_g W_h
 
@@ -54,7 +54,7 @@ WIDTH = 120  # of a printed docstring, in signs
 
 
 class Rate:
-    """A row of the table; its name and its sense are those of its summary."""
+    """A row of the table; its summary states its name and its sense."""
 
     SUMMARY: str
     SUBJECT: str = Subject.RIGHT
@@ -401,8 +401,8 @@ class EqualisedOdds(OfGroups):
 
 
 def _member(rate: Rate) -> SimpleNamespace:
-    """Return a rate as a member of the registry: its names as those of a module, and those of every kind that is linear
-    in the predictions."""
+    """Return a rate as a member of the registry: its own names, as in a module, and the names that every kind has that
+    is linear in the predictions."""
     doc = cleandoc(rate.__doc__ or "")
     if isinstance(rate, OfGroups):
         doc += "\n\n" + fill(cleandoc(OfGroups.__doc__ or "").replace("\n", " "), WIDTH)

@@ -56,7 +56,7 @@ class SearchProblem:
     scale : int (splits,)
         Splits of one number are nested.
     encoded : Encoded
-        Its rows are those of the arrays.
+        Its rows are the rows of the arrays.
     off : float
         The largest error of the objective of a tree, because the penalty of branch nodes has too many digits.
     """
@@ -112,8 +112,8 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
 
 
 class Coarse(IntEnum):
-    """The large numbers that a search rounds: none; those of constraints, so that every tree is then checked; or those
-    and the costs, so that the objective has the error `off`."""
+    """The large numbers that a search rounds: none; the numbers of constraints, so that every tree is then checked; or
+    also the costs, so that the objective has the error `off`."""
 
     NOTHING = 0
     CONSTRAINTS = 1

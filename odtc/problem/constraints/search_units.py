@@ -29,7 +29,7 @@ def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
     Raises
     ------
     TooLarge
-        If there is no such scale of a moderate size, or the whole numbers are too large to be exact.
+        If the scale or the whole numbers are too large to be exact.
     """
     found, unit = whole_numbers(values)
     found, scale = product(found, np.array([unit.numerator], object)), unit.denominator
@@ -85,7 +85,7 @@ def settled_price(exact: Fraction, most: int) -> Fraction:
     Raises
     ------
     TooLarge
-        If there is no such fraction near it.
+        If no such fraction is near it.
     """
     most_denominator = int(WHOLE / 4) // max(1, most)
     if exact.denominator <= most_denominator:

@@ -5,7 +5,7 @@ listed.
     "penalty": P, "scale": S, "claim": C, "bound": B, "multiplier_scale": M, "passes": [[m, ...], ...],
     "cases": [{"root": f, "columns": [...], "multipliers": [m, ...]}, ...]
 
-Columns and numbers are those of odtc.verification.labels; a multiplier is m / M. The splits are the cuts of the
+Columns and numbers are as in odtc.verification.labels; a multiplier is m / M. The splits are the cuts of the
 columns, without those that separate the rows as an earlier one does; a root is the place of its split. A claim, a
 bound and a tree of null mean that no tree satisfies the constraints: it is proved as "no tree costs less than 1" where
 every tree costs 0.
@@ -124,8 +124,8 @@ def small_enough(depth: int, n_candidate_splits: int, n_rows: int, apart: Sequen
 
 
 def swept(depth: int, n_candidate_splits: int) -> bool:
-    """Return whether there are so many splits that a search sweeps those of a column, and that every tree of depth 1
-    is checked, without multipliers."""
+    """Return whether there are so many splits that a search sweeps the splits of each column, and that every tree of
+    depth 1 is checked, without multipliers."""
     return depth <= DEEPEST_SWEPT and n_candidate_splits >= WIDE
 
 
@@ -255,7 +255,7 @@ def _places(columns: frozenset[str], names: dict[str, int]) -> frozenset[int]:
 
 
 def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]) -> Proof:
-    """Return what a certificate under constraints proves of a data set; without `bounds` its cases are not checked."""
+    """Check a certificate under constraints, and return its proof; without `bounds` its cases are not checked."""
     found = read_problem(facts, dataset)
     problem, scale, claim, bound = found.problem, facts["scale"], facts["claim"], facts["bound"]
     infeasible = claim is None

@@ -70,7 +70,7 @@ class Marks:
         return np.concatenate([self.of_labels(), *said], axis=1)
 
     def of_labels(self) -> np.ndarray:
-        """Return float64 (classes, marks) of a leaf, if there are no marks of rows."""
+        """Return float64 (classes, marks) of a leaf, without marks of rows."""
         tree = np.zeros((len(self.label), self.tree.stop - self.tree.start))
         tree[:, :1] = -1 - np.arange(len(tree))[:, None]
         return np.concatenate([np.zeros((len(self.label), self.places.stop)), self.label, tree], axis=1)
@@ -94,7 +94,7 @@ class Marks:
         return both, counts
 
     def _asked(self, split: int | np.ndarray, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the splits at a node and below it, each once, and whether there are no more than allowed."""
+        """Return the splits at a node and below it, each once, and whether their number is allowed."""
         own = np.broadcast_to(np.asarray(split) + 1.0, len(zero))
         every = np.concatenate([zero, one, own[:, None]], axis=1)
         every.sort(axis=1)

@@ -49,7 +49,7 @@ class Problem:
     uses : int64 (sums, kinds, classes)
     bound, branch_uses : list of int
     leaf_uses : int64 (sums, classes)
-        The use of a leaf that predicts a class, in addition to that of its rows.
+        The use of a leaf that predicts a class, in addition to the use of its rows.
     measures : int64 (conditions, kinds)
         The amount that one row of a kind counts.
     least : float64 (conditions, classes)
@@ -265,7 +265,7 @@ class Weighted:
 def surviving(
     problem: Problem, scale: int, passes: list[list[int]], claim: int, settled: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the cases that the multipliers of no pass exclude, except for those of sets that are settled.
+    """Return the cases that the multipliers of no pass exclude, except for cases of settled sets.
 
     A run writes its certificate and checks it at once, and both need the same result of this function. So the last
     result is kept, with a digest of everything that it depends on.

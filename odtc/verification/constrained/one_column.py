@@ -2,14 +2,14 @@
 
 Splits are nested if the rows can be put in an order of which each split cuts off a beginning. Rows between two
 neighbouring splits are a cell. A tree of depth D has at most 2^D leaves with rows, and each has an interval of cells;
-two neighbouring intervals of one label are merged into one, whose cost and uses are not greater. So each tree is, or
-is no better than, a walk over the cells: at each cell, the current leaf goes on, or one of another label begins.
+two neighbouring intervals of one label are merged into one, whose cost and uses are not greater. So for each tree, some
+walk over the cells is as good: at each cell, the current leaf goes on, or one of another label begins.
 
 A walk is abandoned as soon as its cost, a sum or its weighted cost at multipliers (multiplier_bound) is too large,
 together with the least that the rest adds. Of walks with the same number of leaves, the same last label and equal
 uses, the cheapest goes on; if there is one sum, walks that use more and cost as much as another one are dropped, too.
-All this is valid if there are no conditions on single splits or nodes, leaves that grow stay allowed, and no node or
-leaf has a negative use (`nested_sets`).
+All this is valid if no condition is on single splits or nodes, leaves that grow stay allowed, and no node or leaf has a
+negative use (`nested_sets`).
 """
 
 from itertools import pairwise

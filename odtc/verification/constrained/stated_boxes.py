@@ -38,7 +38,7 @@ class Boxes:
     column : list of str
         The column of each cell.
     number : bool (cells,)
-        Whether a cell is an interval of numbers; those of a column are in rising order.
+        Whether a cell is an interval of numbers; the intervals of a column are in ascending order.
     """
 
     orders: tuple[Order, ...]

@@ -46,7 +46,7 @@ class Stated:
     branch_uses : list of int
         The use of each sum by a branch node.
     leaf_uses : int64 (sums, classes)
-        The use of each sum by a leaf that predicts a class, in addition to that of its rows.
+        The use of each sum by a leaf that predicts a class, in addition to the use by its rows.
     measures : int64 (conditions, rows)
         The amount that a row of the data counts.
     least : float64 (conditions, classes)

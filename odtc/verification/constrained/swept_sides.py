@@ -1,7 +1,7 @@
 """Lower bounds on the costs of the two sides of roots, by sweeps over chains of nested splits; and of intervals of
 roots at once.
 
-Splits of a column are a chain if the rows on side 1 of each contain those of the next one; the code of a row is the
+Splits of a column are a chain if side 1 of each contains all rows on side 1 of the next one; the code of a row is the
 number of splits, from the first, on whose side 1 it is. Let x < f < y be positions of a chain, zero(f) and one(f) the
 rows on the sides 0 and 1 of f, and W(S, C) the least weighted cost of a subtree of rows S over the columns C. Then
 
@@ -71,7 +71,7 @@ class SweptSides:
     kind : float64 (kinds, labels)
         The weighted cost of a row of each kind.
     beside : float64 (labels,)
-        The weighted cost of a leaf in addition to that of its rows; 0 or more.
+        The weighted cost of a leaf in addition to the cost of its rows; 0 or more.
     node : float
         The weighted cost of a branch node; 0 or more.
     """
@@ -144,8 +144,8 @@ class SweptSides:
         return self._known[lasting]
 
     def _two_levels(self, rows, path, sets, lasting: bool, each=None) -> np.ndarray:
-        """Return the least cost of a subtree of two levels over each set, above label 0; with `each` also that of the
-        sides of each split at its root, over the first set, float64 (2, splits)."""
+        """Return the least cost of a subtree of two levels over each set, above label 0; with `each` also the costs of
+        the sides of each split at its root, over the first set, float64 (2, splits)."""
         chains, (value, least), (used, member, codes) = self.chains, self._values(lasting), self._of_sets(sets)
         first, second = self._places(path)
         out, of_chains = np.empty(len(sets)), np.full((2, 0 if each is None else chains.begin[-1]), np.inf)
@@ -180,7 +180,7 @@ class SweptSides:
 
     def _places(self, path) -> tuple[np.ndarray, np.ndarray]:
         """Return bool (chains,), whether the splits of a chain may be at the end of a path, and bool (chains, chains),
-        whether those of another one may be below them."""
+        whether the splits of another one may be below them."""
         columns = self.problem.column
         if (key := tuple(columns[list(path)].tolist())) not in self._asked:  # places are a matter of columns
             first = np.array([int(chain[0]) for chain in self.chains.splits])

@@ -7,7 +7,7 @@ Numbers of many digits have "number_bits" instead of "number_scale" (odtc.verifi
 
 Costs are in whole units (odtc.verification.leaf_sums.squares, likelihood, lines); a branch node costs `price` of them.
 The tree costs `claim`, or for survival between two ends, ["p/q", "p/q"]; its cost is counted row by row. Columns are
-those of a certificate over thresholds.
+as in a certificate over thresholds.
 
 The cost of rows that no column separates is subtracted first, because no tree avoids it. `tried` lists cuts of the
 rows of a state, for trees of three levels or more: [column, cut, left, right]. A side is null (no bound is given), 0
@@ -78,8 +78,7 @@ def shape(kind: str) -> dict:
 
 
 def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]) -> Proof:
-    """Return what a certificate of sums proves of a data set; without `bounds` the bound of all trees is not
-    checked."""
+    """Check a certificate of sums, and return its proof; without `bounds` the bound of all trees is not checked."""
     law = MEASURES[facts["kind"]]
     if dataset.task != law.TASK:
         raise CertificateError(

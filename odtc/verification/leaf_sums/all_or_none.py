@@ -2,7 +2,7 @@
 
 For each choice of the groups that are used, no node splits on a column of the others, and each column of the chosen
 ones is needed: the tree splits on it at the root, or on one of the sides of the root, to which the needed columns are
-distributed in all ways. Trees of two levels that need no column are those of LeafSumsBound. A root is left out if the
+distributed in all ways. LeafSumsBound bounds trees of two levels that need no column. A root is left out if the
 best trees on its sides that need no column cost too much. Costs are rounded; those that decide are counted again in
 whole numbers. Nothing of the search is used.
 """

@@ -167,7 +167,7 @@ class LeafSumsBound:
 
     def _all_sides(self, rows: np.ndarray, tried: list, levels: int) -> np.ndarray | None:
         """Return float64 (cuts, 2), rounded lower bounds on the costs of the sides of all cuts, of two or three levels;
-        None if there are no compiled loops for all cuts at once."""
+        None without compiled loops for all cuts at once."""
         if not tried or not self._by_sums:
             return None
         left = np.stack([self.rank[rows, column] <= cut for column, cut, *_ in tried])
@@ -316,7 +316,7 @@ class LeafSumsBound:
         return self._roots_by_sides(rows, depth, limit)
 
     def _roots_by_sides(self, rows: np.ndarray, depth: int, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return `_roots` if the cost of a leaf is no function of sums; the costs are lower bounds."""
+        """Return `_roots` if the cost of a leaf is not a function of sums; the costs are lower bounds."""
         columns, cuts, costs = self.measure.stumps(self.rank, rows, limit.rows)
         for at in range(len(columns)) if depth == 2 else ():
             left, costs[at] = self.rank[rows, columns[at]] <= cuts[at], np.inf

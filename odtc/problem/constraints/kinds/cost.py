@@ -1,6 +1,6 @@
 """Limit on the cost of misclassifications: Σ_i w_i cost[y_i, predicted class of i] ≤ C.
 
-The costs are those of --cost and --class-weight, or 1 for every error. With a penalty for branch nodes, or another
+The costs are set by --cost and --class-weight, or 1 for every error. With a penalty for branch nodes, or another
 objective, this is an additional limit.
 """
 

@@ -1,4 +1,4 @@
-"""The correct weight below a branching is at most that of the best subtree on these rows.
+"""The correct weight below a branching is at most the correct weight of the best subtree on these rows.
 
 For a branch node n with height h, side s (node m = 2n + s), V_{h-1}(f, s) the best value of a tree of depth h-1 on the
 rows with x_f = s, v_i the value of row i in the objective and λ the penalty of a branch node:
