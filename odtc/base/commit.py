@@ -234,17 +234,17 @@ def tell_by(say: Callable[[str], object]) -> None:
 
 
 def settle(path: str | PathLike[str]) -> None:
-    """Finish a replacement that was killed behind its commit point, of any stem that the file may belong to.
+    """Finish a replacement that was killed after its commit point, for any stem that the file may belong to.
 
-    For commands that write files of that stem. Raises OutputError if another process is at it for longer than PATIENCE,
-    or if it cannot be finished.
+    For commands that write files of that stem. Raises OutputError if another process works on it for longer than
+    PATIENCE, or if it cannot be finished.
     """
     for stem in _stems_with_journals(path):
         _finish(stem)
 
 
 def expect_settled(path: str | PathLike[str]) -> None:
-    """Raise OutputError if a replacement that the file may belong to was killed behind its commit point.
+    """Raise OutputError if a replacement that the file may belong to was killed after its commit point.
 
     For whoever reads the file: nothing is changed. A journal that is not ours is passed over; one whose process lives
     is waited for.

@@ -14,7 +14,7 @@ RATIO = 250  # times its size that a larger one may hold: aligned model files pa
 
 
 class TooLargeError(ValueError):
-    """Packed bytes hold more than can be taken for a file of text; its words say how much."""
+    """Error for packed bytes that contain more than any file of text does; the message states the sizes."""
 
     @classmethod
     def of(cls, packed: int, most: int | None = None) -> "TooLargeError":
@@ -26,7 +26,7 @@ class TooLargeError(ValueError):
 
 
 def most_unpacked(packed: int) -> int:
-    """Return the bytes that so many packed bytes may hold."""
+    """Return the number of bytes that this many packed bytes may contain."""
     return max(SMALL, RATIO * packed)
 
 
@@ -40,8 +40,8 @@ def gunzip(data: bytes) -> bytes:
     zlib.error
         If they are damaged.
     TooLargeError
-        If they hold more than `SMALL` bytes and more than `RATIO` times their own size, which no model, solution or
-        data file does; what follows is not unpacked.
+        If they contain more than `SMALL` bytes and more than `RATIO` times their own size, which no model, solution or
+        data file does; the rest is not unpacked.
     """
     most, parts, size = most_unpacked(len(data)), [], 0
     try:
@@ -68,8 +68,8 @@ def pack(data: bytes) -> str:
 def unpack(text: str, most: int) -> bytes:
     """Return the bytes that `pack` packed.
 
-    Nothing is unpacked beyond `most` bytes, and nothing at all if so many, or as many as the text can hold, do not fit
-    into half of the free memory.
+    Nothing is unpacked beyond `most` bytes, and nothing at all if neither that many bytes nor the most that the text
+    can contain fit into half of the free memory.
 
     Raises
     ------

@@ -76,7 +76,7 @@ def budget(seconds: float | None) -> Iterator[None]:
 @contextmanager
 def work(seconds: float | None) -> Iterator[None]:
     """Inside, as inside `budget`, but only seconds in which this process works count, so that as much work is done on
-    a machine that is busy with other processes. Ends around are of the clock, and still apply."""
+    a machine that is busy with other processes. Enclosing limits are in wall time, and still apply."""
     with within(None):
         token = _work.set(None if seconds is None else (seconds, time.monotonic(), time.process_time(), paused()))
         try:
@@ -108,7 +108,7 @@ def put_off() -> Iterator[None]:
 
 
 def end_soon(seconds: float = GRACE) -> None:
-    """After Ctrl-C or SIGTERM: the rest of each `within` around has so many seconds; nothing happens outside."""
+    """After Ctrl-C or SIGTERM, end each enclosing `within` after this many seconds; do nothing outside of one."""
     if (before := _interrupted.get()) is not None:
         _end_at(min(before, time.monotonic() + seconds))
 
@@ -154,7 +154,7 @@ def check_limit() -> None:
 @contextmanager
 def cut_short() -> Iterator[None]:
     """Inside, the end of the time, of the memory, or Ctrl-C ends the block quietly; after Ctrl-C the rest of
-    each `within` around it has GRACE seconds (`end_soon`)."""
+    each enclosing `within` has GRACE seconds (`end_soon`)."""
     try:
         yield
     except (TimeLimitReached, MemoryError):
@@ -222,7 +222,7 @@ def expect_end(multiplications: float, what: str, instead: str) -> None:
 
 
 def product(left: np.ndarray, right: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """left.T @ right, in blocks between which the deadline is looked at.
+    """Return left.T @ right, computed in blocks between which the deadline is checked.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def hear(starting: bool = False) -> None:
     """From now on Ctrl-C and SIGTERM are KeyboardInterrupt, in a moment if an import, a call of polars or a block of
     `held` is at work.
 
-    Only the main thread may say so; in another one nothing happens. Ctrl-C stays ignored if whoever started us
+    Only the main thread can change this; in another thread nothing happens. Ctrl-C stays ignored if the parent process
     ignores it.
 
     Parameters

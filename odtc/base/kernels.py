@@ -71,7 +71,7 @@ class Kernel:
         return entry
 
     def with_constants(self, **constants: Any) -> "Kernel":
-        """Return the same kernel with other values of global names: numba removes what these leave out."""
+        """Return the same kernel with other values of global names: numba removes the code that these make dead."""
         return Kernel(self.function, self.written_out, constants)
 
     def functions(self) -> list[types.FunctionType]:
@@ -150,8 +150,8 @@ def is_compiling() -> bool:
 
 
 def report() -> str:
-    """Return a sentence on what this process has compiled since the last report, with the wall seconds; "" if it was
-    nothing."""
+    """Return a sentence on the kernels that this process has compiled since the last report, with the wall seconds; ""
+    without any."""
     spent, left, lost = sum(_spent), bool(_left), _lost[:1]
     for noted in (_spent, _left, _lost):
         noted.clear()
@@ -218,7 +218,7 @@ def _optimised_once(codegen: Any) -> Iterator[None]:
 
 @functools.cache
 def _numba() -> Any:
-    """Import numba such that it leaves the streams of this process alone.
+    """Import numba such that it does not change the streams of this process.
 
     Where colorama is installed, numba exchanges sys.stdout and sys.stderr for each of thousands of messages that it
     words while it compiles. It works in a thread apart, so another thread would print to a stream of an earlier moment.
@@ -397,7 +397,7 @@ def _loaded(name: str, facts: dict[str, Any], code: bytes) -> Callable[..., Any]
 
 
 def _engine(module: Any, *compiled: Any) -> Any:
-    """Return what llvmlite runs: a module, which it compiles, and compiled code."""
+    """Return the llvmlite engine that runs a module, which it compiles, and compiled code."""
     llvm = _llvm()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     static = {"reloc": "static"} if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else {}
@@ -456,7 +456,7 @@ def _unpickler() -> Any:
     """Return compiled code that reads an object inside other compiled code, such as the type of an array that this
     returns.
 
-    numba has the same function in a module that imports all others. A function of Python would do, but for Ctrl-C: if
+    numba has the same function in a module that imports all others. A Python function would work, except for Ctrl-C: if
     it came there, the kernel would find no object, and report that instead.
     """
     llvm = _llvm()

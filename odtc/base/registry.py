@@ -452,7 +452,7 @@ def _warn_of_file(why: str) -> None:
 
 
 def _package(point: Any) -> str:
-    """Return the package that an entry point is of, with its version; or the file."""
+    """Return the package of an entry point, with its version; or the file."""
     if isinstance(point, PlugInFile):
         return repr(str(point.path))
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "a package without a name"

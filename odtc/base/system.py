@@ -303,7 +303,7 @@ def return_freed_memory() -> None:
 
 
 def cache_folder() -> Path:
-    """Return the folder for what odtc can make again, of this user."""
+    """Return this user's folder for files that odtc can make again."""
     if WINDOWS:
         folder = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")
     elif sys.platform == "darwin":
@@ -352,7 +352,7 @@ def end_with_parent() -> None:
 def hold(handle: int) -> bool:
     """Locks an open file until it is closed or the process ends, however it ends; whether nobody else holds it.
 
-    On Windows nothing is locked and the answer is False, so that nothing is taken for left behind.
+    On Windows nothing is locked and the result is False, so that no file is treated as left over.
     """
     if WINDOWS:
         return False

@@ -160,8 +160,8 @@ def in_one_thread() -> Iterator[None]:
 
 @contextmanager
 def for_product(multiplications: float) -> Iterator[None]:
-    """Inside, a product of so many multiplications has one thread if others do not repay, and as many as a search may
-    have if they do and it would have one by `one_thread` or `in_one_thread`."""
+    """Inside, run a product of this many multiplications in one thread if more threads do not pay off. If they do, and
+    `one_thread` or `in_one_thread` allows only one, use as many as a search may have."""
     if FEWEST < multiplications < MOST:
         wanted = 1
     elif multiplications >= MOST and _ours:

@@ -18,8 +18,8 @@ Kind = TypeVar("Kind")
 def value_class(kind: type[Kind]) -> type[Kind]:
     """Make a class of values, with the constructor, equality, hash and text of `dataclass(frozen=True)`.
 
-    That nobody sets a field later is left to mypy; a class that users hold in their hands is a `frozen_class`, which
-    refuses it while a program runs.
+    Only mypy checks that no field is set later; a class whose objects users receive is a `frozen_class`, which also
+    checks it at run time.
 
     Parameters
     ----------

@@ -392,7 +392,7 @@ def line_parts(name: str, seconds: float, limit: float | None, progress, phase, 
 
 
 def fitted(parts: list[tuple], width: int) -> list[tuple[str, str]]:
-    """Return the parts of a live line, as (text, style), that fit into so many columns of a terminal."""
+    """Return the parts of a live line, as (text, style), that fit into `width` columns of a terminal."""
     from rich.cells import cell_len
 
     kept = [part for part in parts if part[0]]

@@ -292,7 +292,7 @@ def words_without(*options: str) -> list[str]:
 
 
 def written_default(one):
-    """The default of a field as the command line has it: an empty list for what may come several times."""
+    """The default of a field as the command line has it: an empty list for an option that may be repeated."""
     return [] if one.metadata.get("form") in SEVERAL else default_of(one)
 
 

@@ -172,8 +172,8 @@ class Dataset:
     of shape (rows,), an index into `classes`, -1 if the label is not known. `weight` is
     float64 of shape (rows,), 1 without a weight column.
 
-    Of a policy a row of the file may be several rows here, one for each action that it has a vote for
-    (odtc.data.tasks.policy): `copies` is 1 for the first of them and 0 for the others.
+    Policy task: a row of the file may be several rows here, one for each action that it has a vote for
+    (odtc.data.tasks.policy); `copies` is 1 for one of them, the best action, and 0 for the others.
     """
 
     name: str

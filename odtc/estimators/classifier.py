@@ -224,8 +224,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         -------
         Bunch
             By rising `ccp_alpha`: `ccp_alphas`, float64 (trees,), the value from which on each tree is the best, 0 for
-            the first; `impurities`, float64 (trees,), the share of the training weight that it gets wrong, or what its
-            errors cost by weight; `n_leaves`, int64 (trees,).
+            the first; `impurities`, float64 (trees,), the share of the training weight that it misclassifies, or the
+            cost of its errors per unit of weight; `n_leaves`, int64 (trees,).
 
         Raises
         ------

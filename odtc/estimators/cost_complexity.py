@@ -62,7 +62,7 @@ def envelope(solve: Callable[[float], Corner], most: float) -> list[tuple[float,
     first, last = solve(0.0), solve(most)
 
     def between(more: Corner, less: Corner) -> list[tuple[float, Corner]]:
-        """Return the corners behind `more`, up to and with `less`."""
+        """Return the corners after `more`, up to and including `less`."""
         if more.leaves <= less.leaves:
             return []
         alpha = max(0.0, less.wrong - more.wrong) / (more.leaves - less.leaves)

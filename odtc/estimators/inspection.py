@@ -44,7 +44,7 @@ class Comparison(Bunch):
 
 class InspectionMixin:
     """Methods of an estimator with `tree_` that explain it, check it and compare it; a notebook shows its tree and its
-    proof behind scikit-learn's own picture."""
+    proof after scikit-learn's own picture."""
 
     def _repr_html_inner(self) -> str:
         return super()._repr_html_inner() + self._page_of_tree()

@@ -48,7 +48,7 @@ class StepFunction:
         Raises
         ------
         ValueError
-            For a time behind the last row, or below 0: nothing is known of it.
+            For a time after the last row, or below 0: nothing is known about it.
         """
         asked = np.asarray(x, float)
         if not ((asked >= 0) & (asked <= self.x[-1])).all():

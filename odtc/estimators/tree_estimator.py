@@ -305,12 +305,12 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return unit_of(spread, power, float(self.ccp_alpha) * float(weight.sum()), within)
 
     def _fewest(self, n_rows: int) -> int:
-        """Return the fewest rows of a leaf that `min_samples_leaf` allows, for so many in all."""
+        """Return the fewest rows of a leaf that `min_samples_leaf` allows, for `n_rows` training rows."""
         given = self.min_samples_leaf
         return int(given) if isinstance(given, Integral) else max(1, math.ceil(given * n_rows))
 
     def _limits(self, least: int) -> tuple[str, ...]:
-        """Return the constraints of the parameters, with those for `max_leaf_nodes` and for so many rows in a leaf."""
+        """Return the constraints of the parameters, including `max_leaf_nodes` and at least `least` rows in a leaf."""
         given = self._given + ((short_constraint("min_leaf_rows", least),) if least > 1 else ())
         most = self.max_leaf_nodes
         return given if most is None else (*given, short_constraint("max_branch_nodes", most - 1))

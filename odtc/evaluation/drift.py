@@ -118,9 +118,9 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
     dict
         `leaves` (list of LeafDrift as dicts), `unanswered` (new rows that the old tree cannot answer), `psi` by column
         (None without the old rows; a column that is not in both has None), `psi_leaves` (None if the tree has no
-        counts), `constraints` (`old_constraints`, empty but for classification), `psi_classes` of the target (None if
-        it is not known for the old rows), and for classification `accuracy` of the old tree then and now and of the
-        new tree now; otherwise `figure`, its name, and `figures`, the same three of it.
+        counts), `constraints` (`old_constraints`, empty except for classification), `psi_classes` of the target (None
+        if it is not known for the old rows), and for classification `accuracy` of the old tree then and now and of the
+        new tree now; for other tasks `figure`, the name of its figure, and `figures`, its three values.
     """
     old, dataset = done.old, done.dataset
     leaves, task = leaf_drift(old, dataset), TASKS.get(dataset.task)

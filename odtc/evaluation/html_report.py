@@ -321,7 +321,7 @@ def _with_data(fit: Fit) -> Problem:
 
 
 def _checker(proof: dict, tree: Tree) -> dict:
-    """Return the second checker and a certificate as a page contains them, and whether it is of the page's tree."""
+    """Return the second checker and a certificate as a page contains them, and whether it is for the page's tree."""
     (*_, own) = template_folders(None)
     folders = (own / "certificate-checker", own.parent / "examples" / "certificate-checker")  # installed, in a checkout
     folder = next(folder for folder in folders if folder.is_dir())

@@ -38,13 +38,13 @@ class SizeTable:
     Attributes
     ----------
     counts : dict of str to odtc.problem.counts.Counts
-        Of each formulation; `words` says why one has none.
+        The sizes of each formulation; `words` states why one has none.
     auto : str
         The formulation that `--model auto` takes, "" if none is chosen by size.
     why : str
         Why.
     free : int or None
-        Bytes of memory that are free; None if the system does not say.
+        Bytes of free memory; None if unknown.
     data : str
         The rows and tests, in words.
     pace : float
@@ -79,7 +79,7 @@ class SizeTable:
         return told | {"pace": self.pace}
 
     def to_text(self) -> str:
-        """Return the table in lines, with what to do about models that memory cannot hold.
+        """Return the table in lines, with advice on models that do not fit into memory.
 
         Returns
         -------

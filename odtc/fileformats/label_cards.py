@@ -105,8 +105,8 @@ class LabelCards:
 def label_cards(
     part: MovedEntries, cost: np.ndarray, rows: np.ndarray, width: int, goal: np.ndarray
 ) -> LabelCards | None:
-    """Return the cards of a part of a pattern, the costs of whose columns are `cost`; None if the part is of few
-    labels, or they are large, or differ in their costs."""
+    """Return the cards of a part of a pattern whose columns have the costs `cost`; None if the part has few labels, or
+    they are large, or differ in their costs."""
     labels, inner = part.labels[1] - part.labels[0], len(part.pattern.starts) - 1
     by_label = cost.reshape(labels, -1)
     if labels < 2 or part.lines != (0, inner) or len(part.pattern.places) + inner > SHEET or not inner:

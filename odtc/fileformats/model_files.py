@@ -287,7 +287,7 @@ def form_of(data: bytes, name: str) -> str:
 
 
 def _kind(data: bytes, name: str) -> str:
-    """ "mps" or "lp", by the first word; by the suffix if that word says nothing."""
+    """Return "mps" or "lp" by the first word, or by the suffix if that word does not decide."""
     found = FIRST_WORD.match(data, 0, 1 << 20)
     word = found[1] if found else b""
     if word.upper() in MPS_WORDS:
@@ -378,7 +378,7 @@ def text_table(texts: list[str]) -> np.ndarray:
 def lines(*fields: str | np.ndarray | tuple[np.ndarray, int]) -> np.ndarray:
     """Lines of one width: each field is a text for every line, or a table with one row a line; uint8 (lines, width).
 
-    A table with a width has blanks behind it, which the next fields overwrite: rows of 16 bytes are moved several
+    A table with a width is padded with blanks, which the next fields overwrite: rows of 16 bytes are moved several
     times as fast as rows of 15.
     """
     parts = [_field(field) for field in fields]
@@ -433,14 +433,14 @@ def gather(table: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def repeated(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Each row of a table of bytes as often as `counts` says."""
+    """Return a table of bytes with each row repeated `counts` times."""
     items = np.ascontiguousarray(table).view(f"V{table.shape[1]}").reshape(-1)
     return np.repeat(items, counts).view(np.uint8).reshape(-1, table.shape[1])
 
 
 def finite_sides(model: Model, begin: int = 0, end: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """(kind, rhs) of each row from `begin` to `end`: kind is "L", "G" or "E" as bytes; raises ModelError for a range
-    or a free row, which files say in too many ways."""
+    """Return (kind, rhs) of each row from `begin` to `end`: kind is "L", "G" or "E" as bytes; raises ModelError for a
+    range or a free row, which files express in too many ways."""
     lower, upper = (vectors.part(model, side, begin, end) for side in ("row_lower", "row_upper"))
     has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
     bad = (has_lower & has_upper & (lower != upper)) | ~(has_lower | has_upper)

@@ -38,7 +38,7 @@ Field = tuple[np.ndarray, np.ndarray]  # (starts, lengths) of one field on some 
 
 # A section is a word in column 1 and the cards under it, up to ENDATA; * in column 1 is a comment.
 def sections(text: Text) -> Found:
-    """{section: (begin, end, words behind it on its line)} in file order. Raises ModelError."""
+    """Return {section: (begin, end, words after it on its line)} in file order. Raises ModelError."""
     found, heads = {}, []
     for at in range(0, text.size, CHUNK):
         stop = min(at + CHUNK, text.size)

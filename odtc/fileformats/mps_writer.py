@@ -49,8 +49,8 @@ def write(
     title: str,
     cuts: bool = False,
 ) -> None:
-    """Write all sections. `row_names` is a table of all rows, and the width of a name, behind which blanks may stand;
-    `column_names(begin, end)` gives tables."""
+    """Write all sections. `row_names` is a table of all rows, and the width of a name, which blanks may follow;
+    `column_names(begin, end)` returns tables."""
     sides = _sides(model)  # it raises before anything is written
     rows, width = row_names
     width = max(width, len("obj"))
@@ -132,15 +132,15 @@ def _write_sides(stream: ByteStream, rows: np.ndarray, width: int, some: np.ndar
 
 
 def cell_width(width: int) -> int:
-    """Bytes of a name with blanks behind it: up to a power of two, if what follows a name in a card (two blanks, a
-    digit, the line end) is as long as they are."""
+    """Return the bytes of a name padded with blanks to a power of two, if the rest of a card after a name (two blanks,
+    a digit, the line end) is at least as long as the padding."""
     return next((size for size in (8, 16, 32) if 0 <= size - width <= len("  1\n")), width)
 
 
 def size(model: CountedModel) -> int:
-    """About the bytes of the file of a model that is only counted: its comments, and cards times their widths. Names
-    and numbers of a block are taken as wide as the widest of those looked at; a cost that was not worked out counts as
-    an entry of each column."""
+    """Return the approximate bytes of the file of a model that is only counted: its comments, and cards times their
+    widths. Every name counts as wide as the widest, every number of a block as the widest among the first ones of its
+    terms; a cost that was not computed counts as an entry of each column."""
     wide = max((block.width for block in model.columns), default=1)
     tall = max((block.width for block in model.rows), default=1)
     entry = len("    ") + wide + 2 + tall + 2 + 1
@@ -159,7 +159,7 @@ def size(model: CountedModel) -> int:
 class Cards:
     """The cards of COLUMNS: one an entry, of column, row and number. A column without entries is written with cost 0.
 
-    `rows` are names of `width` bytes, with blanks behind them.
+    `rows` are names of `width` bytes, padded with blanks.
     """
 
     def __init__(self, model: Model, stream: ByteStream, rows: np.ndarray, width: int) -> None:

@@ -1,8 +1,8 @@
-"""A model as every solver reads it alike (docs/reference/file-formats.md), and whether a file already says it so.
+"""A model as every solver reads it alike (docs/reference/file-formats.md), and a check whether a file is such a model.
 
-A file that odtc did not write may hold what solvers read in different ways: OBJSENSE, a constant
-of the objective, whole columns without bounds, and more (tests/solvers/dialects shows them). A solver is
-given such a model as odtc writes it, under the same columns in the same order.
+A file that odtc did not write may contain constructs that solvers read in different ways: OBJSENSE, a constant of the
+objective, integer columns without bounds, and more (tests/solvers/dialects shows them). A solver gets such a model as
+odtc writes it, with the same columns in the same order.
 """
 
 import re
@@ -66,7 +66,8 @@ def _made_so(model: Model) -> tuple[Model, list[str]]:
 
 
 def _rows_anew(model: Model, both: np.ndarray, none: np.ndarray) -> Model:
-    """Return the rows under names by place; a range is its upper side, and behind its block's rows its lower one."""
+    """Return the rows with names by position; a range becomes its upper side, and its lower side after the rows of its
+    block."""
     places, lower_only, blocks, marks, start = [], [], [], {}, 0
     for at, block in enumerate(model.rows):
         here = np.arange(block.start, block.stop)
@@ -116,7 +117,7 @@ class ModelFile:
 
 
 def compare(path: str | Path, model: Model) -> ModelFile:
-    """A model's file against what odtc would write for the model, blanks aside: if nothing differs,
+    """Compare a model's file with the file that odtc would write for the model, except for blanks: if nothing differs,
     all solvers read it alike. Nothing is written. Raises OSError if the file cannot be read."""
     data = Path(path).read_bytes()
     packed = data.startswith(b"\x1f\x8b")
@@ -196,8 +197,8 @@ def _of_columns(text: bytes) -> bytes:
 
 
 def _of_sums(text: bytes) -> bytes:
-    """LP with one blank for a run of them, none at the end of a line, and no new line before a sign,
-    behind which a sum goes on: some need the blank in 3 x, and none the line."""
+    """Return LP text with one blank for a run of them, none at the end of a line, and no new line before a sign that
+    continues a sum: some solvers need the blank in 3 x, and none the line."""
     codes = np.frombuffer(text, np.uint8)
     blank = codes == ord(" ")
     kept = np.ones(len(codes), bool)

@@ -24,7 +24,7 @@ class SharedCards:
     pattern : Pattern, of columns
     shared : what `Pattern.shared` gave
     numbers : table of uint8, the number of each of these pairs
-    rows, width : names of all rows, each of `width` bytes, with blanks behind them
+    rows, width : names of all rows, each of `width` bytes, padded with blanks
     """
 
     def __init__(
@@ -70,8 +70,8 @@ class SharedCards:
 
 
 def shared_cards(pattern: Pattern, rows: np.ndarray, width: int) -> SharedCards | None:
-    """Return the cards of a pattern; None if its columns do not share their rows, or are short, or its numbers are of
-    more than two characters: such numbers are as wide as the widest of those written with them."""
+    """Return the cards of a pattern; None if its columns do not share their rows, or are short, or its numbers have
+    more than two characters: such numbers are as wide as the widest number that is written with them."""
     if len(pattern.places) < AVERAGE * (len(pattern.starts) - 1) or (pattern.starts[1:] == pattern.starts[:-1]).any():
         return None
     table, _ = number_table(pattern.values)

@@ -103,7 +103,7 @@ class RawPoint:
 
     `values` is float64 of shape (names,), or None without a point. `names` is None if the file has none: the
     values are then in the order of the model. `n_columns` is the number of variables that the file announces, if it
-    does. `termination` is None if the file does not say how the solver ended; with `within_gap`, it calls a solution
+    does. `termination` is None if the file does not state how the solver ended; with `within_gap`, it calls a solution
     optimal that was proved only within a gap.
     """
 

@@ -35,7 +35,8 @@ OPTIONS = {
 
 @value_class
 class Candidate:
-    """A tree of so many leaves before twins were merged; `penalty` is the C of its nodes, None for single columns."""
+    """A tree, and its number of leaves before twins were merged; `penalty` is the C of its nodes, None for single
+    columns."""
 
     heap: HeapTree
     leaves: int

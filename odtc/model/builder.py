@@ -45,7 +45,7 @@ class ModelBuilder:
 
     @classmethod
     def onto(cls, model: Model) -> "ModelBuilder":
-        """Return a builder that begins with all columns and rows of a model; additions follow behind them."""
+        """Return a builder that begins with all columns and rows of a model; additions come after them."""
         m = cls(model.name)
         m._columns, m._rows, m._terms, m._base = [*model.columns], [*model.rows], [*model.terms], model
         m._cost, m._lower, m._upper = (vectors.parts(model, name) for name in ("c", "col_lower", "col_upper"))

@@ -72,15 +72,15 @@ def sorted_entries(
 
 @value_class
 class Move:
-    """How far the entries of a term move from label to label: Σ stride · place over the labels of the other side that
-    follow t. `first` is its first label; it has `count` of them."""
+    """Distances by which the entries of a term move from label to label: Σ stride · place over the labels of the other
+    side that depend on t. `first` is the first label, `count` the number of labels."""
 
     first: int
     count: int
     parts: tuple[tuple[int, np.ndarray], ...]
 
     def of(self, begin: int, end: int) -> np.ndarray:
-        """Return int64 (end - begin,): places of the other side for these labels, but for a constant."""
+        """Return int64 (end - begin,): places of the other side for these labels, except for a constant."""
         moved = np.zeros(end - begin, np.int64)
         for stride, place in self.parts:
             moved += stride * place[begin - self.first : end - self.first].astype(np.int64)
@@ -205,7 +205,7 @@ class Pattern:
             yield (self.places[begin:end].astype(np.int64) - low) * len(self.values) + codes[begin:end]
 
     def moved(self, label: int, places: np.ndarray) -> np.ndarray:
-        """Return int64, like `places` of the pattern: where they are of this label."""
+        """Return the positions of these places of the pattern for a label, int64, of the same shape."""
         moves = self.moves(label, label + 1)[0]
         moved: np.ndarray = places + (moves[0] if len(moves) == 1 else moves[self.family_of(places)])
         return moved
@@ -238,7 +238,7 @@ class Pattern:
 
 class MovedEntries(Entries):
     """The lines low .. high - 1 of each of the labels begin .. end - 1 of a pattern, whose entries are laid out when
-    they are asked for."""
+    they are needed."""
 
     def __init__(self, pattern: Pattern, labels: tuple[int, int], lines: tuple[int, int], across: int, by_rows: bool):
         starts = pattern.starts[lines[0] : lines[1] + 1] - pattern.starts[lines[0]]

@@ -199,7 +199,7 @@ def _ordered(lower: ArrayLike, upper: ArrayLike, n: int, what: str) -> tuple[np.
 
 
 def _texts(given: Any) -> tuple[Any, ...]:
-    """One name or more; each is looked at by `_names`."""
+    """Return one name or more; `_names` checks each."""
     if isinstance(given, str):
         return (given,)
     try:

@@ -110,7 +110,7 @@ class Racer:
     """One solver's part in a race: how it ended, with what objective and bound, after how many seconds.
 
     `gave` holds its share of the result: "proof", or "incumbent" and "bound", or nothing. If a solver was stopped
-    before it handed in a result, `objective` and `bound` are the last that its log reported.
+    before it returned a result, `objective` and `bound` are the last that its log reported.
     """
 
     name: str
@@ -142,7 +142,7 @@ class Solution:
 
     `x` is float64 of shape (columns,), or None. `objective` is c·x + offset of `x`; `claimed` is the objective that the
     solver reported; `bound` is a lower bound (every model is a minimisation). `history` holds (seconds, incumbent,
-    bound) at every change. `start` says what became of a MIP start. `seconds` is wall time. `cpu_seconds` is the time
+    bound) at every change. `start` is the outcome of a MIP start. `seconds` is wall time. `cpu_seconds` is the time
     of the solver itself without the start of its process; None if it was not measured (a program, a thread of this
     process, or a process that had to be ended).
     """
@@ -179,7 +179,8 @@ class Solution:
 
     @property
     def of_all(self) -> "Solution":
-        """What is claimed of the problem as stated: with a scope `overall`, and optimal only if that proves it."""
+        """The claims about the problem as stated: with a scope the bound is `overall`, and the termination optimal only
+        if that proves it."""
         if not self.scope:
             return self
         ended: Termination = Termination.UNKNOWN if self.termination == Termination.OPTIMAL else self.termination
@@ -198,7 +199,7 @@ def gap(objective: float | None, bound: float | None) -> float | None:
 
 
 def gap_in_words(objective: float, bound: float) -> str:
-    """Return the gap in per cent, of the objective itself if that is so small that the gap would be told as nothing."""
+    """Return the gap in per cent, of the objective itself if that is so small that the gap would be printed as 0."""
     off = 100 * abs(objective - bound)
     told, share = off / max(1.0, abs(objective)), off / abs(objective) if objective else 0.0
     if round(told, 2) or not round(share, 2):
@@ -207,7 +208,7 @@ def gap_in_words(objective: float, bound: float) -> str:
 
 
 def figure_text(value: float) -> str:
-    """Return an objective or a bound with ten digits; the sum of a solver's values that is 0 but for rounding is 0."""
+    """Return an objective or a bound with ten digits; a sum of a solver's values that is 0 up to rounding becomes 0."""
     return f"{0.0 if abs(value) < NOISE else value:.10g}"
 
 
@@ -217,8 +218,8 @@ def bound_text(objective: float, bound: float | None) -> str:
 
 
 def is_proved(objective: float | None, bound: float | None) -> bool:
-    """Return whether a bound proves an objective. The bound must be settled (odtc.problem.exact_objective): it is the
-    objective itself only if exact numbers say so."""
+    """Return whether a bound proves an objective. The bound must be settled (odtc.problem.exact_objective): it equals
+    the objective only if exact numbers prove that."""
     if objective is None or bound is None:
         return False
     return math.isfinite(bound) and bound >= objective
@@ -230,9 +231,9 @@ def proof(
     bound: float | None,
     within_gap: bool,
 ) -> tuple[Termination, float | None, str]:
-    """(termination, bound, doubt) of a run with a point. "Optimal" is worth the bound that comes with it:
-    without a stated one the objective is its own bound, unless a gap was allowed; then nothing is
-    proved, which `doubt` says in a sentence."""
+    """Return (termination, bound, doubt) of a run with a point. "Optimal" means no more than the stated bound: without
+    one the objective is its own bound, unless a gap was allowed; then nothing is proved, and `doubt` is a sentence on
+    this."""
     if termination != Termination.OPTIMAL or bound is not None:
         return termination, bound, ""
     if not within_gap:

@@ -103,7 +103,7 @@ def laid_out_when_asked(model: C) -> C:
 
 
 def held(model: Any, name: str) -> Any:
-    """What a model holds of a vector: an array, or a Joined."""
+    """Return a vector as the model stores it: an array, or a Joined."""
     return vars(model)[name]
 
 

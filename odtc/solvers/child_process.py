@@ -137,7 +137,7 @@ def _watcher(group: int, folder: str | Path | None, mark: str) -> subprocess.Pop
 
 
 class _End:
-    """The end of a child: why it was told to stop, if it was, and when it is no longer awaited.
+    """End of a child process: why it was told to stop, if it was, and when it is no longer awaited.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def _digest_lines(planned: Plan, path: str | Path) -> list[str]:
 
 
 def _mark_lines(planned: Plan, words: str) -> list[str]:
-    """Shell lines that put the comment of `identity_words` behind the solution."""
+    """Return shell lines that append the comment of `identity_words` to the solution."""
     solution = shlex.quote(planned.names["solution"])
     return [
         f"if [ $same = 1 ] && [ -s {solution} ]; then echo '# {words}' >> {solution}; fi",

@@ -181,7 +181,7 @@ class _Heat:
             self.news.set()
 
     def _said(self, seconds: float) -> Progress:
-        """Return the best that any of them has said."""
+        """Return the best figures that any solver has reported."""
         said = [entrant.said for entrant in self.entrants]
         incumbents, bounds, nodes = (
             [value for one in said if (value := getattr(one, what)) is not None]

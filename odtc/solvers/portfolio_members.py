@@ -34,7 +34,7 @@ def solver_names(solver: str) -> list[str]:
 
 
 def refuse_program(program: str | None) -> None:
-    """Raises ChoiceError: an executable that is named is of one solver."""
+    """Raise ChoiceError for a named executable, because it belongs to a single solver."""
     if program is not None:
         raise ChoiceError(
             f"{option('program')}: expected none in a race, as it names the executable of one solver, got {program!r}; "

@@ -2,8 +2,8 @@
 process that started it exchange, and the registry of solvers.
 
 Files stay in the subset that all solvers read alike (docs/reference/file-formats.md), so most solvers need no flag of
-their `Dialect` except the form of their starts. If a dialect cannot express something, the command says so; it is never
-dropped.
+their `Dialect` except the form of their starts. If a dialect cannot express something, the command reports it; it is
+never dropped.
 """
 
 import re
@@ -112,11 +112,11 @@ class Solver(Protocol):
 
     @abstractmethod
     def read_log(self, text: str) -> Termination | None:
-        """Return how the run ended; None if the log is not from this solver, or does not say."""
+        """Return how the run ended; None if the log is not from this solver, or does not state it."""
         ...
 
     def has_point(self, text: str) -> bool | None:
-        """Return whether the log says that there is a solution; None if the solution file decides."""
+        """Return whether the log reports a solution; None if the solution file decides."""
         return None
 
 

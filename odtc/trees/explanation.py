@@ -78,7 +78,7 @@ class Path:
         return in_notebook(str(self))
 
     def lines(self, remark: str = "") -> list[str]:
-        """Return the path as lines of text, with a remark behind the prediction."""
+        """Return the path as lines of text, with a remark after the prediction."""
         lines = [f"row {self.number}: {one_line(self.prediction)}{remark}"]
         for step in self.steps:
             cells = ", ".join(f"{one_line(name)} is {one_line(cell)}" for name, cell in step.cells)

@@ -236,7 +236,7 @@ class Place:
 
     @property
     def n_correct(self) -> int:
-        """Rows of a leaf that are of the class it predicts."""
+        """Number of rows of a leaf that belong to the class it predicts."""
         return self.node.rows[self.node.label] if self.node.rows else 0
 
 

@@ -80,7 +80,7 @@ def is_weighted(leaves: Sequence[Place]) -> bool:
 
 
 def _ending(place: Place, classes: Sequence[str], remarks: Sequence[str], counted: bool, weighted: bool) -> list[str]:
-    """Return the cells behind the condition of a leaf: its class, its rows and its purity."""
+    """Return the cells after the condition of a leaf: its class, its rows and its purity."""
     cells = ["→ " + one_line(classes[place.node.label])]
     rows = f"{place.n_rows} row{' ' if place.n_rows == 1 else 's'}"
     if counted and not place.n_rows:

@@ -310,7 +310,7 @@ def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) ->
     -------
     Solution
         With the cost of the best tree known, and proved if that search proves it; else with the bound of that search,
-        or what remains of the solver's bound (odtc.verification.verify.supported) if that is greater.
+        or the supported part of the solver's bound (odtc.verification.verify.supported) if that is greater.
     HeapTree or None
         The best tree known that satisfies the constraints: `own`, or one of that search or of CART. The model may have
         no point for it, because its numbers are rounded.

@@ -83,8 +83,8 @@ def is_tree_file(name: str | Path | None) -> bool:
 def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:
     """Return CART's tree, converted to one of the formulation's, by name; [] if it cannot be made to satisfy the
     constraints. If the formulation searches by itself, all trees over the candidate splits are its own, and
-    `trimmed` would search for the best one. A tree whose loss differs from CART's was changed on the way, and its
-    name says so."""
+    `trimmed` would search for the best one. A tree whose loss differs from CART's was changed by the conversion, and
+    its name states this."""
     try:
         cart = known_tree(problem, "cart")
         heap = own_tree(problem, cart)

@@ -167,7 +167,7 @@ class Manifest:
         return self.facts.get("content") or ""
 
     def expect_model(self, identity: str, whose: str) -> None:
-        """Raises ManifestError if what names a model names another one than this manifest."""
+        """Raise ManifestError if `whose`, a file or object with the `identity` of a model, belongs to another model."""
         if identity and self.identity and identity != self.identity:
             other = "this model" if self.path is None else f"the manifest {str(self.path)!r}"
             raise ManifestError(

@@ -45,7 +45,7 @@ def dropped_text(dataset: Dataset) -> str:
 
 
 def read_notes(dataset: Dataset) -> list[str]:
-    """Return remarks on rows that were read: how many are left out, and what looks odd.
+    """Return remarks on rows that were read: the number left out, and suspicious columns.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""All near-optimal trees, as figures and a file: how many, by objective and leaves, what columns matter, a sample.
+"""All near-optimal trees, as figures and a file: their number by objective and leaves, important columns, a sample.
 
 Importance of a column is model reliance (Fisher, Rudin & Dominici 2019, "All Models are Wrong, but Many are Useful"):
 by how much the loss of a tree rises if the column's cells are exchanged among the rows, on average over all
@@ -131,8 +131,8 @@ class NearOptimalSet:
         return _text(self)
 
     def cells(self, using=(), without=(), leaves: int | None = None) -> list[tuple[float, int, int]]:
-        """(objective, leaves, trees) of the trees that split on all columns of `using`, none of `without`, with at most
-        so many leaves, the best first.
+        """Return (objective, leaves, trees) of the trees that split on all columns of `using` and none of `without`,
+        with at most `leaves` leaves, the best first.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ def near_optimal_set(
     Returns
     -------
     NearOptimalSet
-        The exact number of trees, or of those that were found, and what ended the count.
+        The exact number of trees, or the number that was found, and the cause of the end of the count.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The plan of a run: what will find the tree of a problem, and why; decided here and nowhere else.
+"""The plan of a run: the engine that will find the tree of a problem, and why; decided here and nowhere else.
 
 A run performs its plan (odtc.workflow.run); `odtc fit --explain-plan` and `odtc.plan` only show it. What can be known
 before the rows are encoded is decided by `may_search`, because a search takes more splits than a model.
@@ -43,7 +43,7 @@ class Decision:
 
 @frozen_class
 class Plan:
-    """What a run does to find a tree.
+    """The way in which a run finds a tree.
 
     Attributes
     ----------
@@ -69,8 +69,8 @@ class Plan:
 
     @classmethod
     def of(cls, problem: Problem, spec: RunSpec, model_for: str = "") -> "Plan":
-        """Decide how the tree of a problem is found; `model_for` is what needs a model besides the specification, such
-        as a file of it that is requested."""
+        """Decide how the tree of a problem is found; `model_for` names a purpose, in addition to the specification, for
+        which a model is needed, such as a requested file of it."""
         engine, why = _engine(problem, spec, spec.needs_model or model_for)
         return cls(engine, why, problem, spec)
 
@@ -156,7 +156,7 @@ class Plan:
 
 
 def _engine(problem: Problem, spec: RunSpec, model_for: str) -> tuple[str, str]:
-    """Return (the engine, why); `model_for` says what needs a model, "" for nothing."""
+    """Return (the engine, why); `model_for` names a purpose for which a model is needed, "" without one."""
     module, name = problem.module, problem.formulation
     if learns(problem):
         return LEARNER, f"{name} learns its tree without a model"

@@ -177,7 +177,7 @@ def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] =
 
 
 def read_in_time(spec: RunSpec, path: str | Path) -> Dataset:
-    """Read the data of a file as a specification says and within its time limit. Raises DataError, ChoiceError and
+    """Read the data of a file as a specification describes and within its time limit. Raises DataError, ChoiceError and
     TimeLimitReached."""
     with deadline.within(spec.solving.time_limit):
         return read_as(path, spec.reading)

@@ -190,7 +190,7 @@ def _one_model_each(spec: RunSpec) -> list[RunSpec]:
 
 @value_class
 class _OpenRun:
-    """A run whose problem is built and whose tree is still open: what its search or solver needs.
+    """A run whose problem is built and whose tree is still open: the inputs of its search or solver.
 
     Attributes
     ----------

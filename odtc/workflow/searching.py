@@ -148,7 +148,7 @@ class _Claim:
 
 
 def _claimed(problem: Problem, found, heap: HeapTree | None, paid: float | None, seconds: float, late: bool) -> _Claim:
-    """Return the claim that a search of so many seconds of work supports; it was `late` if its limit ended it."""
+    """Return the claim that a search with `seconds` of work supports; it was `late` if its limit ended it."""
     ended, bound = _ended(problem, found, paid, late)
     certified = _certified(problem, found, ended, paid, seconds)
     if found.undecided and certified.accepted and certified.exact:

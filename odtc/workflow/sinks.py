@@ -184,7 +184,7 @@ class FileSink(Sink):
             )
 
     def _expect_certificate(self, problem: Problem, spec: RunSpec) -> None:
-        """Raises ChoiceError if no certificate can come: it is of an own search, over the rows of the file."""
+        """Raise ChoiceError if no certificate can be made: it needs odtc's own search, over the rows of the file."""
         asked, solving = "--certificate writes the proof of odtc's own search", spec.solving
         if not problem.module.can(SearchesItself):
             raise ChoiceError(

@@ -162,8 +162,8 @@ def solve(
     Returns
     -------
     Solution
-        Its bound is never below what equivalent points leave (odtc.verification.verify.objective_floor), if
-        the model's problem is known.
+        Its bound is at least the lower bound from equivalent points (odtc.verification.verify.objective_floor), if the
+        model's problem is known.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One run, described once: how to read, what to compile, how to solve.
+"""One run, described once: how to read the data, which model to build, and how to solve it.
 
 The command line, the keywords of `odtc.fit` and `odtc.build`, the estimator, `odtc tune`, `odtc bench` and the
 command on a report are derived from the fields of these records. Nothing that is slow to load is imported here.

@@ -28,7 +28,7 @@ class Share(float):
 
 
 def quotient(value: object, double: str = "") -> str:
-    """A share as its quotient, with `double` behind the divisor; "" for any other number."""
+    """A share as its quotient, with `double` after the divisor; "" for any other number."""
     parts = value.quotient if isinstance(value, Share) else None
     return f"{parts[0]} / {parts[1]}{double}" if parts else ""
 
@@ -37,7 +37,7 @@ def quotient(value: object, double: str = "") -> str:
 
 
 def py_str(text: str) -> str:
-    """A Python literal on one line; what cannot be printed is escaped, so it is safe in a comment too."""
+    """A Python literal on one line; unprintable characters are escaped, so it is safe in a comment too."""
     return repr(str(text))
 
 
@@ -171,7 +171,7 @@ def cplex_str(text: str) -> str:
 def sql_ident(text: str) -> str:
     """A delimited identifier of standard SQL; raise ChoiceError for one that a backslash would end elsewhere.
 
-    MySQL and ClickHouse take a quote behind a backslash for a part of the name, so what follows would be run as SQL.
+    MySQL and ClickHouse treat a quote after a backslash as a part of the name, so the rest would be run as SQL.
     """
     if re.search(r'\\("|$)', str(text)):
         raise ChoiceError(

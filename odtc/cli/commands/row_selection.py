@@ -205,7 +205,7 @@ def write_programs(dataset, spec, format: str, program: int | None, stem: str, a
 
 
 def expect_rounds(several: bool, spec, test: Path | None) -> None:
-    """Raises ChoiceError for what only a selection that learns trees can use."""
+    """Raise ChoiceError for options that only a selection that learns trees can use."""
     given = {
         "--test": test,
         "--hold-out": spec.reading.hold_out,

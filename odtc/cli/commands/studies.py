@@ -256,8 +256,8 @@ def write_script(
 
 
 def run_part(study, which: tuple[int, int], jobs: int, cluster: str | None, store, ends: str) -> None:
-    """Run the fits of one job of an array: `which` is its place, and how many there are; `ends` says what ends the
-    study."""
+    """Run the fits of one job of an array: `which` is its number and the number of jobs; `ends` is a message on how to
+    complete the study."""
     from odtc.evaluation.studies.cluster import pool_of
 
     with pool_of(jobs, cluster, console.say) as pool:

@@ -105,7 +105,7 @@ def table_of(lines: list[Line], kept: np.ndarray, look: Look) -> np.ndarray:
 
 def merged_columns(asked, lines: list[Line], of: Sequence[Hashable] | None):
     """Return (positions of the kept splits, the splits that each represents): the first of equal ones is kept,
-    constant ones are left out. Splits `of` different columns are never equal (None: all are of one)."""
+    constant ones are left out. Splits `of` different columns are never equal (None: all belong to one column)."""
     T, n = len(asked), len(lines[0].code) if lines else 0
     found = Sums.of_rows(T, n)
     by_place: list[tuple[Line, int]] = [(None, 0)] * T  # type: ignore[list-item]

@@ -43,7 +43,7 @@ class TextForm:
 
 
 def lines_below(lines: Iterable[str], form: TextForm) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a file behind those that are skipped."""
+    """Yield the numbered lines of a file after the skipped ones."""
     return ((number, line) for number, line in enumerate(lines, 1) if number > form.skip_lines)
 
 

@@ -58,7 +58,7 @@ def plain(cells: pl.Series, decimal: str) -> pl.Series:
 
 
 def beside(cells: pl.Series, decimal: str) -> set[str]:
-    """Return the texts before or behind the numbers among some cells: {"€"}."""
+    """Return the texts before or after the numbers among some cells: {"€"}."""
     parts = _parts(cells, decimal).filter(_is_number())
     return {word for name in ("before", "behind") for word in parts[name].unique().drop_nulls().to_list()}
 

@@ -71,7 +71,7 @@ def sized(dataset, depth, **options):
 
 
 def _paths(n_others: int, sets: list[int], depth: int) -> float:
-    """Return the number of sequences of so many splits, as D! times the coefficient of x^D in the product of the
+    """Return the number of sequences of D splits, D = `depth`, as D! times the coefficient of x^D in the product of the
     exponential generating functions of the columns."""
     length = np.arange(depth + 1.0)
     with np.errstate(all="ignore"):
@@ -83,8 +83,8 @@ def _paths(n_others: int, sets: list[int], depth: int) -> float:
 
 
 def remark(dataset, levels=None, bins=None):
-    """Return the columns whose sets of levels a search leaves out; not those that look like numbers or dates, because
-    another note says how to read them."""
+    """Return the columns whose sets of levels a search leaves out, except for columns that look like numbers or dates,
+    because another note explains how to read them."""
     many = [dataset.features[at] for at, k in _levels(dataset).items() if levels and k > max(levels, SINGLE)]
     left_out = [feature.name for feature in many if not reads_otherwise(feature.levels)]
     if not left_out:

@@ -26,7 +26,7 @@ def expect_jobs(jobs: int) -> None:
 
 @contextlib.contextmanager
 def pool_of(jobs: int, address: str | None, say: Callable[[str], None]) -> Iterator[Pool]:
-    """Yield the pool that the options of a command request: so many processes, or a cluster, whose dashboard is named
+    """Yield the pool that the options of a command request: `jobs` processes, or a cluster, whose dashboard is printed
     if it has one.
 
     Raises

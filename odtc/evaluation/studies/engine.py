@@ -247,8 +247,7 @@ def run_tasks(
 
 
 def local(jobs: int) -> Pool:
-    """Return a pool of processes of this machine: so many at once, -1 for one for each core. With 1 the tasks run in
-    this process."""
+    """Return a pool of `jobs` processes on this machine, -1 for one per core. With 1 the tasks run in this process."""
 
     def pool(tasks: Sequence[Task], store: Store | None) -> Iterator[tuple[int, dict]]:
         size = joblib.effective_n_jobs(jobs)

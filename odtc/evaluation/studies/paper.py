@@ -203,7 +203,7 @@ def cells_of(
     solving : SolvingSpec
         The solver; its time limit replaces the paper's if there is one.
     samples : int or None
-        Only so many seeds.
+        The number of seeds, if not all.
 
     Raises
     ------

@@ -23,7 +23,7 @@ PRESENT, DIFFERS, MISSING, UNCHECKED = "present", "differs", "missing", "present
 
 @value_class
 class DataFile:
-    """A data set of a paper: complete rows, columns and classes as printed; the SHA-256 is of NAME.csv unpacked, None
+    """A data set of a paper: complete rows, columns and classes as printed; the SHA-256 of NAME.csv, unpacked, is None
     if no public file is known."""
 
     name: str

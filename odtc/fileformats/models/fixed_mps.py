@@ -1,6 +1,6 @@
 """Fixed MPS: names of eight characters, C and R with the place counted from 0.
 
-The manifest says which column is which: C0000041 is the 42nd (`fixed_names`).
+The manifest maps these names to columns: C0000041 is the 42nd (`fixed_names`).
 """
 
 from dataclasses import replace

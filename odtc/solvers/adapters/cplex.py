@@ -60,8 +60,8 @@ PRESOLVE = {
 
 
 def read_log(text: str) -> Termination | None:
-    """From "MIP - Integer optimal solution". The log of the package holds no such line: there, what
-    presolve says, or the time used against the time allowed; None if both leave it open."""
+    """Return the end of a run from a line such as "MIP - Integer optimal solution". The log of the package has no such
+    line: there it follows from presolve, or from the time used and the time allowed; None if both leave it open."""
     if not BANNER.search(text):
         return None
     found = STATUS.findall(text)

@@ -1,6 +1,6 @@
 """OR-tools reads the MPS file (ModelBuilder) and solves it with the SCIP inside; it writes `name value` lines.
 
-SCIP's plain search is of one thread, so --threads has no effect.
+SCIP's plain search has one thread, so --threads has no effect.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
 """Xpress through its Python package; SolveStatus and SolStatus: Xpress Optimizer reference manual.
 
-Without an incumbent its solution file would hold the linear relaxation, so it is written only
-if SolStatus says that there is one. Its library would die of Ctrl-C, incumbent and all, so the
-signal is kept from it and becomes a request to stop.
+Without an incumbent its solution file would contain the linear relaxation, so it is written only if SolStatus reports
+one. Ctrl-C would kill its library together with the incumbent, so the signal is kept from it and becomes a request to
+stop.
 """
 
 import threading

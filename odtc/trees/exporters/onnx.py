@@ -50,7 +50,7 @@ def write(tree: Tree) -> bytes:
 
 
 def predict(content: bytes, tree: Tree, X: np.ndarray) -> list:
-    """Return what onnxruntime answers for rows coded like `Dataset.X`: names of classes, or numbers."""
+    """Return the predictions of onnxruntime for rows coded like `Dataset.X`: names of classes, or numbers."""
     runtime = need("onnxruntime", "the check of --to onnx")
     options = runtime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 3

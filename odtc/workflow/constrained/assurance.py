@@ -181,7 +181,7 @@ def expect_share(confidence: float) -> None:
 
 
 def widths(problem: Problem, tree: Tree, n_rows: int, confidence: float) -> dict[Constraint, float]:
-    """Return by how much the bounds of a test on so many rows would be worse than the figure of each constraint, if
+    """Return by how much the bounds of a test on `n_rows` rows would be worse than the figure of each constraint, if
     the shares of the tree are the same there as on its training rows; 0 if no test is known.
 
     Parameters
@@ -238,7 +238,7 @@ def never_assured(problem: Problem, labelled: Dataset, confidence: float) -> lis
 
 
 def _least(each: ShareSum, counts: list[int], alpha: float) -> float:
-    """Return the least bound that a sum can have with so many rows for each share, whichever of them are counted."""
+    """Return the least bound that a sum can have with `counts` rows for each share, whichever of them are counted."""
     certain = [alpha ** (1 / n) for n in counts]
     coefs = [share.coef for share in each.shares]
     if min(coefs) < 0 < max(coefs):  # a difference; another sum has it the other way round
@@ -282,7 +282,7 @@ def _of_each_bound(found: "dict[Constraint, list[ShareSum] | str]", confidence: 
 
 
 def assured_text(entry: Assured, confidence: float) -> str:
-    """Return an entry in words, behind "assured" or "unsure"."""
+    """Return an entry in words, to follow "assured" or "unsure"."""
     if entry.figure is None:
         return f"{entry.constraint}: {entry.why}"
     side = "or more" if entry.constraint.op == ">=" else "or less"

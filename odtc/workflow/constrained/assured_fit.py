@@ -151,7 +151,7 @@ def with_rows_to_test(spec: RunSpec, test: object = None) -> RunSpec:
 
 
 def _expect_assurable(dataset: Dataset, test: str | Path | None) -> None:
-    """Raise ChoiceError unless the rows are of a task and of a kind that a test on unseen rows can speak about."""
+    """Raise ChoiceError unless the task and the rows support a test on unseen rows."""
     expect_classes(dataset.task, option("confidence"))
     if (dataset.weight != 1).any():
         raise ChoiceError(

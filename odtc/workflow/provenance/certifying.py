@@ -49,7 +49,7 @@ def is_certified_tree(facts: dict, tree: Tree) -> bool:
 
 
 def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[Path, Dataset]:
-    """Return (the data file of a certificate, its rows read as the certificate says).
+    """Return (the data file of a certificate, its rows read as the certificate states).
 
     Parameters
     ----------

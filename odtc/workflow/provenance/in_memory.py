@@ -127,7 +127,7 @@ def of_edited(model: Model, edited: Model, solution: Solution) -> Solution:
     Parameters
     ----------
     model, edited : Model
-        The edited one has the columns of the model in their order, and maybe others behind them.
+        The edited one has the columns of the model in their order, and maybe others after them.
     solution : Solution
         Its point is one of the edited model.
     """

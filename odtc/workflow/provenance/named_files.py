@@ -149,7 +149,7 @@ def _of_stem(given: Path) -> NamedFiles:
 
 
 def _of_folder(folder: Path) -> str:
-    """Return what to verify instead of a folder."""
+    """Return advice on the files to verify instead of a folder."""
     trees = sorted(folder.glob(f"*{TREE}")) or sorted(folder.glob(f"best/*{TREE}"))
     if not trees:
         return f"expected a file or the STEM of a run, got the folder {str(folder)!r}; name a file in it"

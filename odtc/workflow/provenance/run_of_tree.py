@@ -88,8 +88,8 @@ class RunOfTree:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What the run states about its rows: `fit` of a record without a model, otherwise the manifest; {} if there is
-        neither."""
+        """The statements of the run about its rows: `fit` of a record without a model, otherwise the manifest; {}
+        without either."""
         return self.record.get("fit") or self.manifest
 
     @property

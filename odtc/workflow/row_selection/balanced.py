@@ -3,10 +3,10 @@
     max Σ_i (b_i - a_i)                                                                   (6), f = g = 1
     b_j x_j = Σ_{i≠j} λ_ji x_i,   Σ_{i≠j} λ_ji = b_j,   0 ≤ λ_ji ≤ a_i,   a_j + b_j ≤ 1
 
-Its relaxation (9) says which points express nothing else and which are expressed whole; these are fixed
-(b = 0, and a = 0 with b = 1), and the 0-1 program is solved for the others. A point that is neither kept
-nor expressed is left out: on its own it stands for nothing. The program has |N|² columns, so a
-cluster of more than `part` points is cut into parts that are near each other first.
+Its relaxation (9) determines the points that express no other point and the points that are fully expressed; these are
+fixed (b = 0, and a = 0 with b = 1), and the 0-1 program is solved for the others. A point that is neither kept nor
+expressed is left out, because it represents no other point. The program has |N|² columns, so a cluster of more than
+`part` points is first divided into parts of nearby points.
 """
 
 import numpy as np

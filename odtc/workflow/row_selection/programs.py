@@ -56,7 +56,7 @@ def program(
     f : float
         The cost of a selected point in (6).
     targets : tuple of int or None
-        For (7): the first target j and the one behind the last; None for all.
+        For (7): the first target j and the one after the last; None for all.
 
     Returns
     -------

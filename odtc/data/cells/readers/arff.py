@@ -63,9 +63,9 @@ def read(path, text_encoding: str | None = None) -> pl.DataFrame:
 
 
 def _in_plain_form(text: str) -> str:
-    """Return the text as liac-arff reads it: no comments behind rows, a blank before a type in braces, commas between
-    cells, dates as words, no ranges, and the weights of instances, which Weka writes in braces behind a row, as the
-    attribute INSTANCE_WEIGHT: the first one, or the last one of sparse rows, whose cells are numbered."""
+    """Return the text as liac-arff reads it: no comments after rows, a blank before a type in braces, commas between
+    cells, dates as words, no ranges, and the weights of instances, which Weka writes in braces after a row, as the
+    attribute INSTANCE_WEIGHT: the first one, or the last one for sparse rows, whose cells are numbered."""
     head, data, rows = _parted(text)
     if not data:
         return text
@@ -124,8 +124,7 @@ def _loads(path, lines: Iterator[str]) -> dict:
 
 
 def _lines(path, text: str) -> Iterator[str]:
-    """Yield the lines of a text as arff.loads takes them apart, between which a time limit is looked at now
-    and then."""
+    """Yield the lines of a text as arff.loads splits them, and check the time limit now and then."""
     seen = 0
     for number, line in enumerate(text.strip("\r\n ").replace("\r\n", "\n").split("\n")):
         if seen >= LOOK:

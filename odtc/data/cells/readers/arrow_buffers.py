@@ -18,7 +18,7 @@ PLAIN = -1  # in place of a size: this buffer was left as it is
 
 
 def unpacked_size(data: bytes) -> int:
-    """Return how many bytes the compressed buffers of a file or stream hold, as they say.
+    """Return the stated unpacked size, in bytes, of all compressed buffers of a file or stream.
 
     Raises
     ------

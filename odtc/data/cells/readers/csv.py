@@ -198,7 +198,7 @@ def _plain_ends(text: bytes) -> bytes:
 
 
 def _lines(text: bytes, pieces: Iterator[bytes]) -> Iterator[str]:
-    """Yield the lines of a text and of the pieces behind it, with their ends of any kind."""
+    """Yield the lines of a text and of the pieces after it, with line ends of any kind."""
     left = text.decode()
     for piece in pieces:
         *lines, left = io.StringIO(left + piece.decode(), newline="")
@@ -431,8 +431,8 @@ def _advice_on_names(path, lines: list[str], names: int) -> str:
 def _lines_of_title(path, form: TextForm) -> tuple[int, int, list[str]]:
     """Return (lines to skip above the names of the columns of a file whose first line is a title, columns, names).
 
-    The names are the first line, behind those that are skipped already, with as many cells as most of the lines below,
-    several of them not blank.
+    The names are the first line, after the lines that are skipped already, with as many cells as most of the lines
+    below, several of them not blank.
     """
     tables = []
     for sign in [form.delimiter] if form.delimiter else ",;\t|":

@@ -18,7 +18,7 @@ SUMMARY = "Apache Parquet, with its own column types; category columns are categ
 
 
 def batches(path, size: int) -> Iterator[pl.DataFrame]:
-    """Yield the frames of `read`, with so many rows that they take about `size` bytes each if a cell takes 8.
+    """Yield the frames of `read`, each with as many rows as take about `size` bytes if a cell takes 8.
 
     Whole row groups are decoded at once, or a frame where a group is too large.
     """

@@ -1,8 +1,8 @@
 """Columns that look like the probability of an action, but are read as something else: each in one sentence.
 
-A column p of numbers between 0 and 1 looks like the probability of an action if it says what happened: in each group
-of rows with neighbouring p, as many received the action as Σ p says, to within chance, and p is more likely by far than
-one probability for all rows.
+A column p of numbers between 0 and 1 looks like the probability of an action if it predicts the actions: in each group
+of rows with neighbouring p, about Σ p of them received the action, to within chance, and p is far more likely than one
+probability for all rows.
 """
 
 import re
