@@ -65,20 +65,30 @@ def test_the_optimum_of_the_model_is_that_of_trying_every_tree(case):
 def test_it_holds_every_tree_that_is_better_than_the_known_one(case):
     """Where the known tree is one leaf, the model has the best tree among its cases."""
     problem, least = case
+    assume(not broken(problem, _as_one_leaf(problem)[0]))
+    _expect_all(problem, least)
+
+
+def test_subtrees_of_less_depth_are_nodes_of_the_tree_that_is_built():
+    """At most two leaves: the search looks at trees of one split, and the model is of trees of two levels."""
+    problem = pipeline.pose(MONKS / "monks-1.csv", "dpflow", 2, constraints=("leaves <= 2",), encoding="onehot")
+    assert constrained.search(problem).proved and problem.derived(Posed).problem.arrays.depth == 1
+    _expect_all(problem, least_of_every_tree(problem))
+
+
+def _as_one_leaf(problem):
+    """(the tree of one leaf that costs least, its splits, its labels)"""
+    label = np.full(2 ** (problem.derived(Posed).problem.arrays.depth + 1), -1, np.int32)
+    split = label.copy()
+    label[1] = problem.encoded.loss.sum(axis=0).argmin()
+    return problem.derived(Posed).problem.tree(split, label), split, label
+
+
+def _expect_all(problem, least):
     posed_ = problem.derived(Posed)
     search = posed_.search
-    leaf = next(
-        (
-            (np.full(2 ** (problem.topology.depth + 1), -1, np.int32), label)
-            for label in np.argsort(problem.encoded.loss.sum(axis=0)).tolist()
-        ),
-        None,
-    )
-    test, label = leaf[0], np.full(len(leaf[0]), -1, np.int32)
-    label[1] = leaf[1]
-    heap = posed_.problem.tree(test, label)
-    assume(not broken(problem, heap))
-    search.upper, search.best = posed_.problem.cost(heap), (test, label)
+    heap, split, label = _as_one_leaf(problem)
+    search.upper, search.best = posed_.problem.cost(heap), (split, label)
     search.all.listed[:] = True
     text = _live(problem, search, posed_.problem.unit).packed()
     _expect(replace(problem, params=replace(problem.params, cases=text)), least)

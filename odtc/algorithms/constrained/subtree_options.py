@@ -128,3 +128,11 @@ def code_of(split: np.ndarray, label: np.ndarray, node: int, size: int) -> np.nd
         above = code[(place - 1) // 2] if place else 0
         code[place] = above if above < 0 else split[t] if split[t] >= 0 else -1 - label[t]
     return code
+
+
+def widened(code: np.ndarray, size: int) -> np.ndarray:
+    """Return int32 (options, size): the codes of subtrees as those of a complete tree of at least their height."""
+    nodes = list(code.T)
+    while len(nodes) < size:
+        nodes.append(nodes[(len(nodes) - 1) // 2])
+    return np.stack(nodes, axis=1)

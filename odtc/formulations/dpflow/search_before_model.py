@@ -10,7 +10,7 @@ import numpy as np
 
 from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
-from odtc.algorithms.constrained.subtree_options import Options, code_of
+from odtc.algorithms.constrained.subtree_options import Options, code_of, widened
 from odtc.base import deadline
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.auto_estimate import columns_of, written_fits
@@ -87,12 +87,13 @@ def _live(problem: Problem, search: ConstrainedSearch, unit: float) -> Live | No
         return None
     arrays = search.original
     split, label = search.found.split, search.found.label
-    known = code_of(split, label, 1, 2 ** (problem.topology.depth + 1) - 1).tolist()
+    size = 2**problem.topology.depth - 1  # nodes of a side; the trees of a search may be of less depth
+    known = code_of(split, label, 1, 2 * size + 1).tolist()
     sides = [
         [place, side, code, vector]
         for place, case in enumerate(cases)
         for side, options in enumerate(case.sides)
-        for code, vector in zip(_named(options, search).tolist(), options.vector.astype(np.int64).tolist())
+        for code, vector in zip(_named(options, search, size).tolist(), options.vector.astype(np.int64).tolist())
     ]
     return Live(
         unit=unit,
@@ -106,6 +107,7 @@ def _live(problem: Problem, search: ConstrainedSearch, unit: float) -> Live | No
     )
 
 
-def _named(options: Options, search: ConstrainedSearch) -> np.ndarray:
-    """Return the codes of subtrees in the terms of the problem's splits."""
-    return np.where(options.code >= 0, search.order[np.maximum(options.code, 0)], options.code)
+def _named(options: Options, search: ConstrainedSearch, size: int) -> np.ndarray:
+    """Return the codes of subtrees as those of `size` nodes, in the terms of the problem's splits."""
+    code = widened(options.code, size)
+    return np.where(code >= 0, search.order[np.maximum(code, 0)], code)
