@@ -164,9 +164,10 @@ def print_tree_result(done, facts: dict, as_json: bool) -> None:
             print("\n".join(size_lines(done)))
             if facts["files"]:
                 say(f"wrote {', '.join(facts['files'])}")
-        if as_json or done.solution.message != done.claimed.uncertified:
+        remark_apart = done.verified and done.solution.message != done.claimed.uncertified
+        if as_json or remark_apart:
             say_note(done.solution)
-    refuse_failed(done.decoded.checks)
+    refuse_failed(done.decoded.checks, note="" if as_json else done.solution.message)
 
 
 def _print_tree(done) -> None:
@@ -181,13 +182,15 @@ def say_note(solution) -> None:
         remark(solution.message)
 
 
-def refuse_failed(checks, of: str = "the solution") -> None:
+def refuse_failed(checks, of: str = "the solution", note: str = "") -> None:
+    """Raise SolutionError if some checks failed; `note` is a remark on the solution that may explain it."""
     failed = [check for check in checks if not check.passed]
     if failed:
         words = "; ".join(f"{check.name} ({check.text})" for check in failed)
         if "integrality" in [check.name for check in failed]:
             words += "; if this is a solution of the linear relaxation, solve the model with its integer variables"
-        raise SolutionError(f"{len(failed)} of {count_of(len(checks), 'check', '')} of {of} failed: {words}")
+        more = f" ({note})" if note else ""
+        raise SolutionError(f"{len(failed)} of {count_of(len(checks), 'check', '')} of {of} failed: {words}{more}")
 
 
 def print_checks(checks) -> None:

@@ -50,11 +50,11 @@ def decode(
     from odtc.workflow.decoding import finish
     from odtc.workflow.results.lines import simplified_text
 
-    if not o:
-        require_beside(solution_file)
     target = tree_path(o) if o else artifacts.tree_of_solution(solution_file)
     require_writable(target, solution_file, log)
     model, solution, opened = files_of_models.open_solution(solution_file, manifest, log, solver_template)
+    if not o:
+        require_beside(solution_file)
     require_writable(target, opened.path)
     with _told_without_solution(as_json):
         _expect_solution(model, solution)
