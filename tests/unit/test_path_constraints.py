@@ -126,7 +126,7 @@ def test_the_size_it_names_is_never_less_than_the_model(n_candidate_splits, dept
     columns = sum(level.n_states + len(level.state) for level in lattice.placed(graph.levels))
     assert columns <= path_constraints.most_columns(n_candidate_splits, depth)
     assert (
-        f"{path_constraints.most_columns(n_candidate_splits, depth):,} columns"
+        f"{path_constraints.most_columns(n_candidate_splits, depth):,} variables"
         in choose(n_candidate_splits, depth, ("features",)).why
     )
 

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from odtc.errors import CertificateError
-from odtc.verification import compiled_pairs
 from odtc.verification.interval_bound import IntervalBound
-from odtc.verification.leaf_sums import every_tree
 from odtc.verification.node_cuts import Rows
 from odtc.verification.threshold_columns import distinct_columns
 
@@ -63,17 +61,11 @@ class Drawn:
         return IntervalBound(texts, self.rows, depth).of_root()
 
 
-@pytest.mark.every(2)
-@pytest.mark.parametrize("loops", [False, True, None], ids=["by products", "by loops", "if loops cannot"])
 @pytest.mark.parametrize("deepest", [2, 3])
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("seed", range(3))
-def test_each_bound_is_the_cost_of_the_best_tree_and_no_more(seed, labels, depth, deepest, loops, monkeypatch):
-    if loops is None:
-        monkeypatch.setattr(every_tree, "least_sides", lambda *given: None)
-    if loops:  # with two levels left, too
-        monkeypatch.setattr(compiled_pairs, "FEW", 0)
+def test_each_bound_is_the_cost_of_the_best_tree_and_no_more(seed, labels, depth, deepest):
     drawn, rng = Drawn(seed, labels), np.random.default_rng(seed)
     levels = drawn.levels(depth, deepest)
     assert drawn.bound(levels, depth) == levels[0][0][0]
