@@ -111,22 +111,22 @@ def require_beside(path: str | PathLike[str]) -> None:
 
 
 def _expect_no_dash(path: Path) -> None:
-    """Raises OutputError for "-"."""
+    """Raise OutputError for "-"."""
     if str(path) == "-":
         raise OutputError("cannot write to '-': here -o names files, and none goes to the standard output; name one")
 
 
 def write_text(path: str | PathLike[str], text: str, option: str = "-o") -> None:
-    """Text as UTF-8; raises OutputError, which names the `option` of the path.
+    """Write text as UTF-8; raises OutputError, which names the `option` of the path.
 
-    Characters that UTF-8 cannot hold (a file name of other bytes) are escaped; JSON reads them back.
+    Characters that UTF-8 cannot encode (a file name of other bytes) are escaped; JSON reads them back.
     """
     with new_file(path, option) as stream:
         stream.write(text.encode("utf-8", "backslashreplace"))
 
 
 def write_bytes(path: str | PathLike[str], data: bytes) -> None:
-    """Raises OutputError."""
+    """Write bytes to a file; raises OutputError."""
     with new_file(path) as stream:
         stream.write(data)
 

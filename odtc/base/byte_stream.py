@@ -15,7 +15,7 @@ class ByteStream(Protocol):
     """Takes bytes, or a contiguous array of them."""
 
     def write(self, data: Any, /) -> object:
-        """Takes the next piece."""
+        """Take the next piece."""
         ...
 
 
@@ -54,7 +54,7 @@ class ParallelGzip(Closed):
         self._written = False
 
     def write(self, data: Any) -> int:
-        """Takes bytes, or a contiguous array."""
+        """Take bytes, or a contiguous array."""
         view = memoryview(data).cast("B")
         self._pending += view
         while len(self._pending) >= MEMBER:

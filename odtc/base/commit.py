@@ -124,7 +124,7 @@ def staging() -> Iterator[Staged | None]:
 
 
 def remove(path: str | PathLike[str]) -> None:
-    """Removes a file, if it is there; in a stage, at its commit point."""
+    """Remove a file, if it is there; in a stage, at its commit point."""
     staged = _staged.get()
     if staged is None:
         Path(path).unlink(missing_ok=True)
@@ -133,7 +133,7 @@ def remove(path: str | PathLike[str]) -> None:
 
 
 def rename(path: str | PathLike[str], target: str | PathLike[str]) -> None:
-    """Gives a file another name, over an older one; in a stage, at its commit point."""
+    """Give a file another name, over an older one; in a stage, at its commit point."""
     staged = _staged.get()
     if staged is None:
         os.replace(path, target)
@@ -229,7 +229,7 @@ def _change(stem: Path, staged: Staged) -> None:
 
 
 def tell_by(say: Callable[[str], object]) -> None:
-    """Has `say(sentence)` report what `settle` finishes; without it nothing is reported."""
+    """Have `say(sentence)` report the replacements that `settle` finishes; without it nothing is reported."""
     _tell[:] = [say]
 
 

@@ -198,7 +198,7 @@ def is_over() -> bool:
 
 
 def check() -> None:
-    """Raises TimeLimitReached when the end has passed."""
+    """Raise TimeLimitReached when the end has passed."""
     if is_over():
         raise TimeLimitReached(
             f"the time limit came before the work was done; allow more time ({option('time_limit')}), or make it "
@@ -213,7 +213,7 @@ def has_waited(began: float, patience: float) -> bool:
 
 
 def expect_end(multiplications: float, what: str, instead: str) -> None:
-    """Raises ModelError if so much work would take longer than HOPELESS seconds."""
+    """Raise ModelError if this many multiplications would take longer than HOPELESS seconds."""
     if multiplications > RATE * HOPELESS:
         raise ModelError(
             f"{what} would take about {multiplications:.1g} multiplications, some "

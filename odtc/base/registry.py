@@ -445,7 +445,7 @@ _WARNED: set[str] = set()
 
 
 def _warn_of_file(why: str) -> None:
-    """Warns once of a file that cannot be a member of anything."""
+    """Warn once about a file that cannot be a plug-in of any type."""
     if why not in _WARNED:
         _WARNED.add(why)
         warnings.warn(why, SetAsideWarning, stacklevel=4)

@@ -63,7 +63,7 @@ class Process(Protocol):
 
 
 def forget_in_forks(forget: Callable[[], None]) -> None:
-    """Calls `forget()` in each process that is forked from this one."""
+    """Call `forget()` in each process that is forked from this one."""
     if not WINDOWS:
         os.register_at_fork(after_in_child=forget)
 
@@ -119,7 +119,7 @@ def has_ended(process: Process) -> bool:
 
 
 def end_group(process: Process) -> None:
-    """Ends the group of a process that was started with `own_group`, whatever it does."""
+    """End the group of a process that was started with `own_group`, whatever it does."""
     with contextlib.suppress(OSError):
         if WINDOWS:
             process.kill()
@@ -196,7 +196,7 @@ def _shell() -> str | None:
 
 
 def block_interrupt() -> None:
-    """Keeps Ctrl-C from this thread and from the threads that it starts; on Windows a handler ignores it."""
+    """Keep Ctrl-C from this thread and from the threads that it starts; on Windows a handler ignores it."""
     if WINDOWS:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     else:
@@ -204,8 +204,8 @@ def block_interrupt() -> None:
 
 
 def wait_for_interrupt() -> None:
-    """Returns at the Ctrl-C that `block_interrupt` keeps back; on Windows never, where no thread can wait for it: the
-    limit, or CTRL_BREAK, ends the process."""
+    """Wait for the Ctrl-C that `block_interrupt` holds back; on Windows forever, because no thread can wait for it
+    there: the limit, or CTRL_BREAK, ends the process."""
     if WINDOWS:
         threading.Event().wait()
     else:
@@ -213,8 +213,8 @@ def wait_for_interrupt() -> None:
 
 
 def signal_main_thread(number: int) -> None:
-    """Sends a signal to the main thread of this process; on Windows its handler is called without one, so that a call
-    of the system under way is not cut."""
+    """Send a signal to the main thread of this process; on Windows its handler is called without a signal, so that a
+    running system call is not interrupted."""
     if WINDOWS:
         _thread.interrupt_main(signal.Signals(number))
     else:
@@ -326,7 +326,7 @@ def is_among_devices(path: Path) -> bool:
 
 
 def lend(path: Path, name: Path) -> None:
-    """Makes a file readable under another name: a link, or a copy if the system grants no links (Windows)."""
+    """Make a file readable under another name: a link, or a copy if the system grants no links (Windows)."""
     try:
         name.symlink_to(path)
     except (OSError, NotImplementedError):
@@ -335,9 +335,9 @@ def lend(path: Path, name: Path) -> None:
 
 @functools.cache
 def end_with_parent() -> None:
-    """Has this process end soon after the one that has started it, however that ends.
+    """Make this process end soon after its parent process, however that ends.
 
-    On Windows, where the number of the parent stays, it goes on.
+    On Windows, where the number of the parent does not change, it continues.
     """
     parent = os.getppid()
 
@@ -350,7 +350,7 @@ def end_with_parent() -> None:
 
 
 def hold(handle: int) -> bool:
-    """Locks an open file until it is closed or the process ends, however it ends; whether nobody else holds it.
+    """Lock an open file until it is closed or the process ends, however it ends; return whether it was free.
 
     On Windows nothing is locked and the result is False, so that no file is treated as left over.
     """
@@ -366,7 +366,7 @@ def hold(handle: int) -> bool:
 
 
 def past_the_cache(handle: int, direct: bool) -> bool:
-    """Turns the writes to an open file past the system's cache (Linux), or back; whether they go past it now."""
+    """Make the writes to an open file bypass the system's cache (Linux), or not; return whether they bypass it now."""
     if not hasattr(os, "O_DIRECT"):
         return False
     import fcntl
@@ -458,7 +458,7 @@ def abandoned(handle: int, path: Path) -> bool:
 
 
 def publish(path: Path, name: Path) -> bool:
-    """Gives a file a name that no other file has, in one step; False if another has it."""
+    """Give a file a name that no other file has, in one step; False if another has it."""
     try:
         if WINDOWS:
             path.rename(name)

@@ -137,7 +137,7 @@ _ours: list[bool] = []  # whether the libraries of this process have one thread 
 
 
 def one_thread() -> None:
-    """Lets the libraries of matrix products that this process and those that it starts will load have one thread each,
+    """Let the libraries of matrix products that this process and those that it starts will load have one thread each,
     unless the environment states another number, or numpy has loaded one. To be called before numpy is imported."""
     if "numpy" not in sys.modules and {os.environ.get(name) or "1" for name in VARIABLES} == {"1"}:
         os.environ.update(dict.fromkeys(VARIABLES[1:], "1"))

@@ -519,7 +519,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
 
 def expect_labels(y: np.ndarray) -> None:
-    """Raises ValueError for a row without a label among labels of any type."""
+    """Raise ValueError for a row without a label among labels of any type."""
     if y.dtype == object and (absent := [at for at, label in enumerate(y) if label is None or label != label]):
         more = f", and {len(absent) - 1} more rows have none" if len(absent) > 1 else ""
         raise ValueError(f"expected a label for each row, got {y[absent[0]]} in row {absent[0]}{more}; drop these rows")

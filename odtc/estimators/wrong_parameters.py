@@ -57,7 +57,7 @@ MEANT = {
 
 
 def expect_known(cls: type, positional: tuple, named: dict) -> None:
-    """Raises TypeError for the first argument that the constructor of `cls` does not have, with the one meant.
+    """Raise TypeError for the first argument that the constructor of `cls` does not have, and suggest a similar one.
 
     Parameters
     ----------

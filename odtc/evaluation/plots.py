@@ -24,7 +24,7 @@ STEPS = 300  # of each side of a picture of regions
 
 
 def expect_format(format: str) -> None:
-    """Raises ChoiceError for a picture that cannot be drawn: another format, or no matplotlib."""
+    """Raise ChoiceError for a picture that cannot be drawn: another format, or no matplotlib."""
     if format not in FORMATS:
         raise ChoiceError(
             f"expected a picture that ends in .{', .'.join(FORMATS)}, got {f'.{format}' if format else 'none'}"

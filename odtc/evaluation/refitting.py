@@ -240,7 +240,7 @@ def _completed(best: Fit, heap: HeapTree, cost: float, simplify: bool) -> Fit:
 
 
 def expect_nearness(within: float | None, most: int) -> None:
-    """Raises ChoiceError for a distance or a number of trees that is too small."""
+    """Raise ChoiceError for a distance or a number of trees that is too small."""
     if (within is not None and not within >= 0) or most < 1:
         raise ChoiceError(f"expected --within of at least 0 and --pool of at least 1, got {within} and {most}")
 

@@ -38,7 +38,7 @@ class DirectFile(Closed):
         self._pieces, self._seconds = 0, 0.0
 
     def write(self, data: Any) -> int:
-        """Takes bytes, or a contiguous array."""
+        """Take bytes, or a contiguous array."""
         view = memoryview(data).cast("B") if memoryview(data).nbytes else memoryview(b"")
         at = 0
         while at < len(view):
@@ -60,7 +60,7 @@ class DirectFile(Closed):
             self._end()
 
     def _send(self) -> None:
-        """Hands the full piece to the thread, and takes the other one to be filled."""
+        """Hand the full piece to the thread, and take the other one to be filled."""
         full, size = self._filling, self._filled
         self._wait()
         self._filled = 0
@@ -82,7 +82,7 @@ class DirectFile(Closed):
             waiting.result()
 
     def _judged(self, piece: memoryview) -> None:
-        """Writes a piece; a disk that does not keep up is left to the cache from then on."""
+        """Write a piece; if the disk does not keep up, later pieces go through the cache."""
         began = time.monotonic()
         self._put(piece)
         if self._direct:

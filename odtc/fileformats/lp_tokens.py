@@ -269,7 +269,7 @@ def mask(size: int, places: Any) -> np.ndarray:
 
 
 def refuse(text: Text, found: Tokens, bad: np.ndarray, expected: str) -> None:
-    """Raises ModelError at the first word that is bad."""
+    """Raise ModelError at the first word that is bad."""
     if bad.any():
         raise error(text, found, int(bad.argmax()), expected)
 

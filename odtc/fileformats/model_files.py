@@ -44,7 +44,7 @@ class ModelFormat(Protocol):
 
     @abstractmethod
     def write(self, model: Model, stream: ByteStream, cuts: bool) -> None:
-        """Writes the model as bytes to a binary stream, the same bytes every time."""
+        """Write the model to a binary stream, with the same bytes every time."""
         ...
 
     @abstractmethod
@@ -340,7 +340,7 @@ def names_by_part(blocks: Sequence[Block | NamedBlock]) -> Callable[[int, int], 
 
 
 def expect_finite(values: np.ndarray) -> None:
-    """Raises ModelError for numbers of a model, float64, that no solver takes as finite."""
+    """Raise ModelError for numbers of a model, float64, that no solver takes as finite."""
     if not (np.abs(values) < LARGEST).all():
         raise ModelError(
             f"expected finite numbers below {LARGEST:g} in a model, because solvers take that and more for infinite, "
@@ -411,7 +411,7 @@ def lines(*fields: str | np.ndarray | tuple[np.ndarray, int]) -> np.ndarray:
 
 
 def copy_first(sheet: np.ndarray) -> None:
-    """Makes all lines of a table the first one: twice as many each time."""
+    """Copy the first line of a table to all others, doubling their number each time."""
     known = 1
     while known < len(sheet):
         sheet[known : 2 * known] = sheet[: min(known, len(sheet) - known)]

@@ -113,7 +113,7 @@ def sense(text: Text, found: Found) -> int:
 
 
 def cards(text: Text, section: str, begin: int, end: int, fixed: bool) -> Iterator[tuple[Any, ...]]:
-    """Yields, for some cards at a time, six fields, each (starts, lengths) or None if no card
+    """Yield, for some cards at a time, six fields, each (starts, lengths) or None if no card
     has it; a field that one card lacks has length 0. Raises ModelError."""
     shapes, at = SHAPES.get(section, SHAPES["ROWS"]), begin  # USERCUTS and LAZYCONS hold rows
     while at < end:

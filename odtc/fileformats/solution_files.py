@@ -59,7 +59,7 @@ class WrittenPoints(Protocol):
 
     @abstractmethod
     def write(self, model: Model, x: np.ndarray, stream: ByteStream, termination: Termination) -> None:
-        """Writes the point `x` of a model as bytes to a binary stream; `termination` is how the solver ended."""
+        """Write the point `x` of a model as bytes to a binary stream; `termination` is how the solver ended."""
         ...
 
 
@@ -150,7 +150,7 @@ class RawPoint:
 
 
 def read_point(path: str | Path) -> RawPoint:
-    """Reads a solution or start file of any known format, also compressed.
+    """Read a solution or start file of any known format, compressed or not.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def read_point(path: str | Path) -> RawPoint:
 
 
 def expect_finite(point: RawPoint, path: str | Path) -> None:
-    """Raises SolutionError for a point with a value that is not finite."""
+    """Raise SolutionError for a point with a value that is not finite."""
     if point.values is not None and not np.isfinite(point.values).all():
         at = int((~np.isfinite(point.values)).argmax())
         column = f"column {at + 1}" if point.names is None else f"column {point.names[at]!r}"
@@ -203,7 +203,7 @@ def expect_finite(point: RawPoint, path: str | Path) -> None:
 
 
 def expect_an_end(path: str | Path) -> None:
-    """Raises SolutionError for a device, which has no end; a pipe has one."""
+    """Raise SolutionError for a device, which has no end, unlike a pipe."""
     if Path(path).is_char_device() or Path(path).is_block_device():
         raise SolutionError(f"expected a solution in a file, got the device {str(path)!r}")
 
@@ -246,7 +246,7 @@ def read_bytes(path: str | Path) -> bytes:
 def write_point(
     model: Model, x: np.ndarray, path: str | Path, format: str, termination: Termination = Termination.UNKNOWN
 ) -> Path:
-    """Writes a point of a model; the same bytes every time.
+    """Write a point of a model, with the same bytes every time.
 
     Parameters
     ----------

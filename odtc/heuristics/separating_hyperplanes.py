@@ -35,7 +35,7 @@ def build_tree(
     X = raw_values(encoded)
 
     def lay(t, at, rows):
-        """Lays what node t of the model comes to at node `at` of the tree."""
+        """Put the subtree of node t of the model at node `at` of the tree."""
         while t < 2**topology.depth:
             asked = ask(t, rows)
             if not isinstance(asked, bool):

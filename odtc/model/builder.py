@@ -65,7 +65,7 @@ class ModelBuilder:
         integer: bool | np.ndarray = False,
         positions: np.ndarray | None = None,
     ) -> Block:
-        """Adds a block of columns.
+        """Add a block of columns.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class ModelBuilder:
     def rows(
         self, name: str, *axes: Axis, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf, lazy: bool = False
     ) -> Block:
-        """Adds a block of rows whose bounds broadcast to its shape; `lazy` as in Model, ModelError as in `columns`."""
+        """Add a block of rows whose bounds broadcast to its shape; `lazy` as in Model, ModelError as in `columns`."""
         block = Block(name, axes, self._n_rows)
         self._rows.append(block)
         self._lazy += [name] if lazy else []
@@ -129,7 +129,7 @@ class ModelBuilder:
             self._terms.append(term)
 
     def constant(self, value: float) -> None:
-        """Adds a constant to the objective, as a column fixed to 1.
+        """Add a constant to the objective, as a column fixed to 1.
 
         Solvers read constants of a file in different ways (docs/reference/file-formats.md).
         """
@@ -137,7 +137,7 @@ class ModelBuilder:
             self.columns("objconst", role="constant", cost=value, lower=1.0, upper=1.0)
 
     def _require_memory(self, n_cols: int, n_rows: int) -> None:
-        """Raises ModelError before a model is laid out that no index or no memory can hold."""
+        """Raise ModelError for a model that is too large for the index type or the memory, before it is laid out."""
         if max(n_cols, n_rows) >= 2**31:
             raise ModelError(
                 f"the model would have at least {n_cols:,} columns and {n_rows:,} rows, more than 2^31 - 1; "

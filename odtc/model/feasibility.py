@@ -35,7 +35,7 @@ class Check:
 
 @np.errstate(invalid="ignore")  # a value that is not finite violates every row that it is in
 def check_point(model: "Arrays", x: np.ndarray, tolerance: float = TOLERANCE) -> list[Check]:
-    """Checks a point against bounds, rows and integrality.
+    """Check a point against bounds, rows and integrality.
 
     Parameters
     ----------

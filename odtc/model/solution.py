@@ -131,7 +131,8 @@ class Racer:
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> "Racer":
-        """Raises KeyError, TypeError or ValueError for facts of another kind."""
+        """Return the record of a solver from JSON; raises KeyError, TypeError or ValueError for facts of another
+        kind."""
         facts = {key: value for key, value in facts.items() if key != "won"}
         return cls(**facts | {"termination": Termination(facts["termination"]), "gave": tuple(facts["gave"])})
 

@@ -26,7 +26,7 @@ KINDS = ("sh", "slurm")
 
 
 def check_kind(kind: str) -> None:
-    """Raises ChoiceError for a kind of script that there is not."""
+    """Raise ChoiceError for an unknown kind of script."""
     if kind not in KINDS:
         raise ChoiceError(f"unknown kind of script {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
 

@@ -193,7 +193,7 @@ class _Heat:
 
 
 def _refuse_crossed(entrants: list[_Entrant], maximised: bool) -> None:
-    """Raises ContradictionError if one solver's word is against another's point."""
+    """Raise ContradictionError if a claim of one solver contradicts a point or a bound of another."""
     own = lambda value: f"{-value if maximised else value:.10g}"  # noqa: E731 - as the model's file has it
     beyond = "above" if maximised else "below"
     pointed = [entrant for entrant in entrants if entrant.objective is not None]

@@ -177,8 +177,8 @@ class Question:
 
     @property
     def cell(self) -> str:
-        """How the cell is read: "number", "boolean" (false, true in any case), "numeral" (the levels are numbers, so
-        1.0 is the level "1") or "text"."""
+        """The type that the cell is read as: "number", "boolean" (false, true in any case), "numeral" (the levels are
+        numbers, so 1.0 is the level "1") or "text"."""
         if self.feature.kind != CATEGORICAL:
             return "number" if self.feature.kind == NUMERIC else "boolean"
         return "numeral" if all(map(_is_numeral, self.feature.levels)) else "text"

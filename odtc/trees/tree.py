@@ -143,7 +143,7 @@ class Tree:
 
     @property
     def has_lines(self) -> bool:
-        """Whether a leaf predicts a line."""
+        """True if a leaf predicts a line."""
         return any(leaf.line for leaf in self.leaves())
 
     @property

@@ -221,7 +221,7 @@ class Manifest:
         return align(self.columns, raw.names, raw.values)
 
     def expect(self, model, whose: str = f"odtc {odtc.__version__} builds") -> None:
-        """Raises ManifestError if a model is not of the size the manifest records: rebuilt by another
+        """Raise ManifestError if a model is not of the size the manifest records: rebuilt by another
         version, or read from a file of which the reader silently dropped a part (docs/reference/file-formats.md)."""
         for key, size in (("n_cols", model.n_cols), ("n_rows", model.n_rows), ("nnz", model.nnz)):
             if self.facts["model"][key] != size:
@@ -430,7 +430,7 @@ def _rows(model) -> list[dict]:
 
 
 def write_manifest(problem: Problem, model, path) -> Path:
-    """Writes STEM.odt.json; raises OutputError."""
+    """Write STEM.odt.json and return its path; raises OutputError."""
     path = Path(path)
     facts = describe(problem, model, path.resolve().parent)
     write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
@@ -438,7 +438,8 @@ def write_manifest(problem: Problem, model, path) -> Path:
 
 
 def read_manifest(path) -> Manifest:
-    """Raises ManifestError for a file that is absent, no manifest, incomplete, or of another schema."""
+    """Read a manifest; raises ManifestError for a file that is missing, not a manifest, incomplete, or of another
+    schema."""
     path = Path(path)
     facts = read_object(path, "manifest", ManifestError)
     if facts.get("schema") != SCHEMA:
@@ -512,7 +513,7 @@ def _is_same_build(one: Manifest, other: Manifest) -> bool:
 
 
 def _expect_sizes(facts: dict) -> None:
-    """Raises ValueError if the sizes that a manifest states contradict each other, before anything is made of them."""
+    """Raise ValueError if the sizes that a manifest states contradict each other, before they are used."""
     model, rows, splits = facts["model"], facts["rows"], facts["encoding"]["splits"]
     depth, n, sizes, picked = model["depth"], rows["n"], [], 0
     if not 1 <= depth <= DEEPEST:

@@ -184,7 +184,7 @@ class NearOptimalSet:
 
 
 def expect_within(problem: Problem, within) -> Within:
-    """Raises ChoiceError if the near-optimal trees of a problem cannot be counted."""
+    """Return `within`, parsed; raises ChoiceError if the near-optimal trees of a problem cannot be counted."""
     expect_able(problem, CountsNearOptimal, "count")
     problem.module.expect_counting(problem)
     return Within.of(within)
@@ -494,7 +494,7 @@ SHAPE = {
 
 
 def _expect_graph(facts: dict) -> None:
-    """Raises SchemaError if the states of a graph do not fit together."""
+    """Raise SchemaError if the states of a graph are inconsistent."""
     graph, columns = facts["graph"], len(facts["columns"])
     whole = graph["unit"] >= 1 and graph["penalty"] >= 0 and len(graph["objective"]) == 2 and graph["states"]
     if not whole:

@@ -109,7 +109,7 @@ def _expect_writable(path: Path) -> Path:
 
 
 def _drawn(path: Path, name: str, vary: str, model: ModelSpec, points: list[dict]) -> str:
-    """Writes the picture or the page; returns its path."""
+    """Write the picture or the page; return its path."""
     from base64 import b64encode
 
     from odtc.base.atomic_write import write_bytes, write_text

@@ -115,7 +115,7 @@ def _write_rows(model: Model, stream: ByteStream, names: np.ndarray, blocks: Seq
 
 
 def _lay(out: np.ndarray, places: np.ndarray, texts: np.ndarray) -> None:
-    """Copies each text, of one width, to its place in `out`."""
+    """Copy each text, of one width, to its place in `out`."""
     width = texts.shape[1]
     if len(places):
         # Every place of `out` seen as the start of an item: one assignment moves whole texts.

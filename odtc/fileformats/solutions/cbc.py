@@ -36,7 +36,8 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if the file is cut off, or a line is not index, name, value and cost."""
+    """Return the point of a file; raises SolutionError if the file is cut off, or a line is not index, name, value and
+    cost."""
     header = HEADER.match(data)
     if not header:
         known = ", ".join(CBC_FILE)

@@ -44,7 +44,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if the file is cut off, or a place is missing or comes twice."""
+    """Return the point of a file; raises SolutionError if the file is cut off, or a place is missing or comes twice."""
     header = HEADER.match(data)
     if not header:
         raise SolutionError(

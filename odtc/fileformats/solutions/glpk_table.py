@@ -47,7 +47,8 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if the file is cut off, its status is none of GLPK's, or a line is not one of the table."""
+    """Return the point of a file; raises SolutionError if the file is cut off, its status is unknown, or a line does
+    not fit the table."""
     header, columns = HEADER.match(data), COLUMNS.search(data)
     if not header or not columns or not data.rstrip().endswith(b"End of output"):
         raise cut_off("the number of columns, their table and 'End of output'")

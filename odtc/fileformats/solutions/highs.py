@@ -39,7 +39,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if the file is cut off or a line is not a name and a number."""
+    """Return the point of a file; raises SolutionError if the file is cut off or a line is not a name and a number."""
     header = HEADER.match(data)
     if not header:
         raise cut_off("'Model status', its words, '# Primal solution values' and whether they are feasible")

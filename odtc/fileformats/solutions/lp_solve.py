@@ -26,8 +26,8 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if the output is cut off or a line is not a name and a number; an output that ends between
-    two variables has fewer than its model."""
+    """Return the point of a file; raises SolutionError if the output is cut off or a line is not a name and a number;
+    an output that ends between two variables has fewer than its model."""
     objective = OBJECTIVE.search(data)
     words = WORDS.search(data, 0, objective.start() if objective else len(data))
     status = LP_SOLVE[words[1].decode().lower()] if words else Termination.OPTIMAL

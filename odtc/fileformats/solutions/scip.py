@@ -32,7 +32,8 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if the file is cut off, or a line is not a name, a number and its cost."""
+    """Return the point of a file; raises SolutionError if the file is cut off, or a line is not a name, a number and
+    its cost."""
     header = HEADER.match(data)
     status = SCIP.get(header[1].decode("utf-8").strip().lower(), Termination.UNKNOWN) if header[1] else None
     if header[2] or status in NO_POINT:  # of an unbounded model it writes "+infinity"

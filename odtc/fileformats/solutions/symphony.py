@@ -27,7 +27,8 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if the output is cut off or a line is not a name and a number."""
+    """Return the point of a file; raises SolutionError if the output is cut off or a line is not a name and a
+    number."""
     found = [word.decode("utf-8", "replace").lower() for word in BOX.findall(data)]
     status = next((SYMPHONY[word] for word in reversed(found) if word in SYMPHONY), Termination.UNKNOWN)
     header = VALUES.search(data)

@@ -29,7 +29,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if ENDATA is missing or a line is not C, a name and a number."""
+    """Return the point of a file; raises SolutionError if ENDATA is missing or a line is not C, a name and a number."""
     end = END.search(data, max(0, len(data) - 20))
     if not end:
         raise cut_off("ENDATA at the end")

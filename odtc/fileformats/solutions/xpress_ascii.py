@@ -24,7 +24,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if the file is cut off or a line is not one of the table."""
+    """Return the point of a file; raises SolutionError if the file is cut off or a line is not one of the table."""
     if not data.endswith(b"\n"):
         raise cut_off("a line end behind the last line")
     buffer = np.frombuffer(data, np.uint8)

@@ -38,7 +38,7 @@ LINE = re.compile("^(" + "|".join(map(re.escape, CBC_LOG)) + ")", re.M | re.I)
 
 
 def read_log(text: str) -> Termination | None:
-    """From its last result line, "Result - Optimal solution found"."""
+    """Return how the run ended, from the last result line of the log, "Result - Optimal solution found"."""
     if not BANNER.search(text):
         return None
     found = LINE.findall(text)

@@ -52,7 +52,7 @@ LP_STATUS = re.compile(r"^Solving finished\s*^Status: (\w+)", re.M)
 
 
 def read_log(text: str) -> Termination | None:
-    """From "MIP status" and "Solution status" at its end."""
+    """Return how the run ended, from "MIP status" and "Solution status" at the end of the log."""
     found = STATUS.findall(text)
     if found:
         stopped, status = found[-1]

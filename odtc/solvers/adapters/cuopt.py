@@ -21,7 +21,7 @@ STATUS = re.compile(r"^(?:.*\bstatus\b|# Status)\s*[:=]\s*([A-Za-z ]+?)\s*(?:[,;
 
 
 def read_log(text: str) -> Termination | None:
-    """From its last line with a status; the words are compared without blanks."""
+    """Return how the run ended, from the last line of the log with a status; the words are compared without blanks."""
     if "cuopt" not in text.lower():
         return None
     named = ["".join(words.split()).lower() for words in STATUS.findall(text)]

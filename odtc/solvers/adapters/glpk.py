@@ -42,7 +42,7 @@ LINE = re.compile("^(" + "|".join(map(re.escape, WORDS)) + ")", re.M)
 
 
 def read_log(text: str) -> Termination | None:
-    """From its last line in capitals; the optimum of a MIP's relaxation is none of the MIP."""
+    """Return how the run ended, from its last line in capitals; the optimum of the relaxation of a MIP is ignored."""
     if "GLPK" not in text:
         return None
     whole = re.search(r"^\d+ integer variable", text, re.M)

@@ -48,7 +48,7 @@ LINE = re.compile("^(" + "|".join(map(re.escape, WORDS)) + ")", re.M | re.I)
 
 
 def read_log(text: str) -> Termination | None:
-    """From its last line of words, "Optimal solution found (tolerance 0.00e+00)"."""
+    """Return how the run ended, from the last line of words, "Optimal solution found (tolerance 0.00e+00)"."""
     if not BANNER.search(text):
         return None
     found = LINE.findall(text)

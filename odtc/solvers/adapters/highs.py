@@ -49,7 +49,7 @@ def version() -> str | None:
 
 
 def run(job: Job, emit: Callable[[Any], object], cancelled: Callable[[], bool]) -> Outcome:
-    """Solves the job in this thread's process; `emit` and `cancelled` as in odtc.solvers.solve."""
+    """Solve the job in this thread's process; `emit` and `cancelled` as in odtc.solvers.solve."""
     import highspy
 
     h, whole = _loaded(job), bool(job.integrality.any())
@@ -123,7 +123,7 @@ def _loaded(job: Job) -> Any:
 
 
 def read_log(text: str) -> Termination | None:
-    """From the report at the end of its log, "  Status            Optimal"."""
+    """Return how the run ended, from the report at the end of the log, "  Status            Optimal"."""
     if "Running HiGHS" not in text and "HiGHS" not in text[:2000] and "Solving report" not in text:
         return None
     found = re.search(r"^(?:Model status +: |  Status +)(.+)$", text, re.M)

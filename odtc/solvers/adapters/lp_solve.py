@@ -25,7 +25,7 @@ VALUES = re.compile(r"^Value of objective function: .*\s+Actual values of the va
 
 
 def read_log(text: str) -> Termination | None:
-    """From its one line of words; with none and a point, it says by this that the point is optimal."""
+    """Return how the run ended, from its line of words; without one, printed values mean an optimal point."""
     found = LINE.search(text)
     if found:
         return LP_SOLVE[found[1].lower()]

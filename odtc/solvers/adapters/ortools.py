@@ -33,6 +33,6 @@ STATUS = re.compile(r"^(?:CpSolverResponse summary:\s+status: |Status +: MPSOLVE
 
 
 def read_log(text: str) -> Termination | None:
-    """From "CpSolverResponse summary:" and the line "status: OPTIMAL" under it."""
+    """Return how the run ended, from "CpSolverResponse summary:" and the line "status: OPTIMAL" under it."""
     found = STATUS.findall(text)
     return WORDS.get(found[-1], Termination.UNKNOWN) if found else None

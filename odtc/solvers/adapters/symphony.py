@@ -27,7 +27,7 @@ LINE = re.compile(r"^\* (\S.*?) +\*\s*$", re.M)
 
 
 def read_log(text: str) -> Termination | None:
-    """From its box of stars, "* Optimal Solution Found   *"."""
+    """Return how the run ended, from the box of stars in the log, "* Optimal Solution Found   *"."""
     if not BANNER.search(text):
         return None
     known = [SYMPHONY[word.lower()] for word in LINE.findall(text) if word.lower() in SYMPHONY]
