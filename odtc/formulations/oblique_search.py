@@ -34,10 +34,10 @@ BEYOND = True
 WEIGHS = True
 CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")
 HELD_OUT, FOLDS, REST, TRAINING = "held-out", "folds", "rest", "training"
-JUDGES = 100_000  # of the rows that were not selected, which choose at most
-SECONDS = 20.0  # of the search, without a limit
-NEAR = 1e-6  # of the dearest error: less is rounding
-AFTER = 3.0  # seconds for a tree after Ctrl-C
+JUDGES = 100_000  # maximum number of unselected rows that are used to choose a tree
+SECONDS = 20.0  # duration of the search if there is no time limit
+NEAR = 1e-6  # relative to the most expensive error: smaller differences are rounding errors
+AFTER = 3.0  # seconds to complete a tree after Ctrl-C
 ALL_FOLDS = PARTS * REPEATS
 
 

@@ -56,7 +56,7 @@ NAME = "oct_h"
 TITLE = "OCT-H: hyperplanes by big-M rows, with a penalty for each feature in a node (start it from --start oblique)"
 PAPER = "Bertsimas & Dunn (2017), Optimal classification trees"
 BEYOND = True
-START = "oblique:restarts=50"  # of 1,000 a start takes seconds, and is seldom better
+START = "oblique:restarts=50"  # with 1,000 restarts a start takes seconds, and is seldom better
 WEIGHS = True
 ANY_COST = True
 VARIANTS = (
@@ -66,7 +66,7 @@ VARIANTS = (
 )
 
 
-NEAR = 1e-9  # of a gap: what a linear program may lose of the widest one
+NEAR = 1e-9  # relative: error of a linear program when it finds the widest gap
 
 
 class Terms:
@@ -110,7 +110,7 @@ def build(problem: Problem) -> Model:
     b = m.columns("b", node, lower=-1.0)
     d = m.columns("d", node, role=Role.SPLIT, integer=True)
     s = m.columns("s", node, term, cost=price, integer=True) if price else None
-    c = m.columns("c", leaf, klass, integer=True)  # of no role: decoding relabels the leaves
+    c = m.columns("c", leaf, klass, integer=True)  # without a role, because decoding relabels the leaves
     used = m.columns("l", leaf, role=Role.USED, integer=True) if n_min else None
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=True)
     v = m.columns("v", row, node, lower=-2.0, upper=2.0)

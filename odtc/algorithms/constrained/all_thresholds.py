@@ -1,10 +1,11 @@
-"""The constrained search over very many ordered splits: some of them first, then the roots that could matter.
+"""Constrained search over very many ordered splits: first over a few of them, then over the roots that could matter.
 
-    1. The search on a few quantiles of each scale gives a tree, and multipliers m. Its columns are searched again with
-       the thresholds near the ones of the tree, until it gets no better.
-    2. At m the roots of each scale are swept, intervals first (root_sweep). An interval whose bound exceeds Λ
-       (close_gap) for every subset of columns needs none of its roots.
-    3. The remaining roots of each subset of columns have multipliers of their own, and then lists (constrained_search).
+    1. Search a few quantiles of each scale: this gives a tree, and multipliers m. Search the columns of the tree again,
+       with thresholds near those of the tree, until the tree does not improve any more.
+    2. Bound the roots of each scale at m, interval by interval (root_sweep). An interval whose bound exceeds Λ
+       (close_gap) for every subset of columns is excluded with all of its roots.
+    3. Settle the remaining roots of each subset by separate multipliers, then by lists of subtrees
+    (constrained_search).
 
 Supports two labels, depth 3, and constraints on the rows of leaves, on sums and on subsets of columns; other problems
 are refused.
@@ -29,14 +30,14 @@ from odtc.algorithms.constrained.sweeps.swept_trees import SweptTrees
 
 FEW = 15  # splits of a scale that are searched first
 NEAR = 12  # positions on either side of a threshold of the best tree that are searched next
-AGAIN = 4  # such searches at most
-MANY = 300  # splits from which on this is quicker than all of them at once
-LONG = 3000  # splits from which on all of them may take minutes, so that more is done for a good tree first
-COARSEST = 4  # splits of a scale that are searched before the first ones of so many
-MOST_SWEPT = 50_000  # splits; the sweep of one side takes steps as the square of them, here seconds
-MANY_SWEPT = 50  # splits from which on a sweep finds the best tree of a root sooner than counts of pairs
+AGAIN = 4  # maximum number of searches near the best tree
+MANY = 300  # splits; from this number on, this search is faster than one search over all splits
+LONG = 3000  # splits; with more, a search over all may take minutes, so a good tree is searched for first
+COARSEST = 4  # splits of a scale that are searched before the FEW ones, if there are more than LONG splits
+MOST_SWEPT = 50_000  # splits; the sweep of one side takes time quadratic in their number, here seconds
+MANY_SWEPT = 50  # splits; from this number on, a sweep finds the best tree of a root faster than counts of pairs
 INSIDE = 150  # quantiles of the columns of one tree that are searched together
-OTHERS = 8  # subsets of columns in addition to the subset of the best tree
+OTHERS = 8  # subsets of columns that are searched in addition to the subset of the best tree
 
 
 def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
@@ -157,7 +158,7 @@ class CoarseSearch:
         return first
 
     def _some(self, few: int) -> np.ndarray:
-        """Return int (splits,): some quantiles of each scale."""
+        """Return int (splits,): a few quantiles of each scale."""
         return np.sort(np.concatenate([quantiles(mine, self.ones, few) for mine in self.splits]))
 
     def _inside(self, columns: np.ndarray) -> None:
@@ -236,10 +237,10 @@ class CoarseSearch:
         self._progress(self._known_bound, min(known, default=None))
 
     def _refine(self, start: tuple[np.ndarray, np.ndarray] | None, few: np.ndarray) -> None:
-        """Search the columns of a feasible tree (split, label) again, with the thresholds near its own, and repeat from
-        the tree that is found. On a scale with very many thresholds these are spread over the rows between two of
-        the first splits, then over smaller ranges: neighbouring positions would approach a better tree that is far
-        away only slowly."""
+        """Search the columns of a feasible tree (split, label) again, with thresholds near its own, and repeat from the
+        tree that is found. On a scale with very many thresholds, the thresholds tried are first spread over the rows
+        between two of the first splits, then over smaller and smaller ranges, because steps to neighbouring thresholds
+        would take too long to reach a better tree that is far away."""
         part, still = 1.0 / self.few, 0
         while start is not None and not self._tick() and still < AGAIN:
             asked = np.unique(start[0][start[0] >= 0])
@@ -340,18 +341,18 @@ class ThresholdSearch(CoarseSearch):
 def quantiles(splits: np.ndarray, ones: np.ndarray, few: int, ends: bool = True) -> np.ndarray:
     """Return some splits of a scale, spread evenly over the rows.
 
-    If they were spread evenly over the splits, most of them would be in the tails of a column if many rows have values
-    in the middle. If few values have most rows, the remaining ones are spread over the splits.
+    Splits spread evenly over the thresholds would mostly be in the tails of a column whose values are concentrated in
+    the middle. If a few values cover most rows, the remaining splits are spread evenly over the thresholds.
 
     Parameters
     ----------
     splits : int (splits of the scale,)
-        From the one with the most ones on.
+        In descending order of the number of ones.
     ones : int (all splits,)
-        How many rows have outcome 1 for each.
+        The number of rows with outcome 1 for each split.
     few : int
     ends : bool
-        Whether the first and the last split are among them; they separate few rows from the others.
+        Whether to include the first and the last split, which separate few rows from the others.
 
     Returns
     -------

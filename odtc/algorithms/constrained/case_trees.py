@@ -1,4 +1,4 @@
-"""Interface of the cheapest trees of cases, a root split with a subset of columns each; and these trees by tables."""
+"""Interface to find the cheapest tree of each case (a root split with a subset of columns), and a version by tables."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -9,7 +9,7 @@ from odtc.algorithms.constrained.close_gap import GapCloser
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
 from odtc.algorithms.constrained.trace_tree import Structure, trace
 
-MOST_LAYOUTS = 4096  # of subsets of columns that are kept
+MOST_LAYOUTS = 4096  # maximum number of cached layouts of subsets of columns
 
 
 class CaseTrees(Protocol):
@@ -25,10 +25,10 @@ class CaseTrees(Protocol):
         weights : Weights
         cases : {root split: int (subsets,)}
         most : float
-            The values up to this are exact; the others are bounds of at least this, and no more than the least cost of
-            the case. With -inf only the least value of all cases is exact, wherever it is.
+            Values up to `most` are exact. Greater values are lower bounds on the least cost of the case, and at least
+            `most`. With -inf only the least value of all cases is exact.
         tell : Callable[[float], None]
-            Called often, with a lower bound on the costs of all these cases; an exception that it raises ends the call.
+            Called often, with a lower bound on the costs of all these cases. If it raises an exception, the call ends.
 
         Returns
         -------

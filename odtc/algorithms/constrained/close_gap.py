@@ -1,15 +1,16 @@
-"""Lists of subtrees and their joins, which close the gap that multipliers leave for one root split and one subset of
-columns.
+"""Lists of subtrees and their joins: they settle a case (a root split with a subset of columns) exactly if multipliers
+leave a gap.
 
 A feasible tree that costs at most UB - 1 has μ · (uses - bound) ≤ 0, so its weighted cost is at most
 
     Λ = scale (UB - 1) + m · bound,
 
-and the weighted cost of each side of its root is at most Λ less the minimum of the other side. Both sides are listed
-up to that limit, and all pairs of the two lists are tried. Of two subtrees that use the same amounts of every
-constraint only the cheaper is kept, and with one constraint only those that no other dominates; this is valid because
-the remaining conditions are sums. If a tree must satisfy more (`accepts`), all of the subtrees are kept. Weighted
-costs may be negative: a list is cut only by the minimum cost of the other side, never by Λ only.
+and the weighted cost of each side of its root is at most Λ less the minimum of the other side. Both sides are listed up
+to that limit, and all pairs of the two lists are tried. If two subtrees use the same amounts of every constraint, only
+the cheaper one is kept; with one constraint, only subtrees that no other dominates are kept. This is valid because all
+remaining conditions are on sums. If a tree must satisfy other conditions, too (`accepts`), all subtrees are kept.
+Weighted costs may be negative, so the limit of a list must subtract the minimum cost of the other side; Λ itself is not
+a valid limit.
 """
 
 from collections.abc import Callable
@@ -21,8 +22,8 @@ from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
 from odtc.algorithms.constrained.subtree_options import Leaves, Options, join_codes, kept, lay, shallow
 from odtc.algorithms.constrained.two_level_lists import Splits, two_levels
 
-MOST_PAIRS = 30_000_000  # of one list, before dominated ones are dropped
-BLOCK = 4_000_000  # pairs of two lists that are tried between two checks of the time
+MOST_PAIRS = 30_000_000  # maximum length of a list of pairs, before dominated ones are dropped
+BLOCK = 4_000_000  # pairs of two lists that are tried between two checks of the deadline
 
 
 class GapCloser:

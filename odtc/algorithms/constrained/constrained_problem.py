@@ -1,15 +1,15 @@
-"""The problem of a constrained search: rows, splits, whole costs, and constraints by the way in which a search can
-apply them.
+"""The problem of a constrained search: rows, splits, integer costs, and constraints grouped by how a search applies
+them.
 
 A tree sends every row to a leaf by splits with outcomes 0 and 1, and a leaf predicts a label. Constraints are of four
 types:
 
-    local         which leaves are allowed (rows in them), which split is allowed at which level or below which split
+    local on single leaves (their rows) and single splits (the levels, or the splits above, at which they are allowed)
     additive      Σ over leaves and branch nodes of their uses  ≤  bound: rates, fairness, numbers of nodes
-    subset        the columns of the splits of a tree are in one of some subsets of the columns
-    other         a function that returns whether a tree satisfies the remaining constraints
+    subset        all columns that a tree splits on are contained in one of several given subsets of the columns
+    other         a function that checks the remaining constraints on a finished tree
 
-All numbers are whole, stored in float64, which is exact below 2^53.
+All numbers are integers stored in float64, which is exact below 2^53.
 """
 
 from collections.abc import Callable
@@ -22,11 +22,11 @@ import numpy as np
 from odtc.algorithms.thresholds.ranks import merge_rows
 from odtc.base.value_class import value_class
 
-EXACT = 2.0**52  # whole numbers up to here, and their differences, are exact in float64
-FINEST = 26  # bits behind the point of a multiplier
-COARSEST = 0  # bits behind the point of the coarsest scale
-MOST_CELLS = 2**26  # of a part of the outcomes that is made a table
-BOX = 60.0  # no multiplier is tried that prices the largest use of one row above so many of the largest costs
+EXACT = 2.0**52  # integers up to this one, and their differences, are exact in float64
+FINEST = 26  # fractional bits of a multiplier in the finest scale
+COARSEST = 0  # fractional bits of a multiplier in the coarsest scale
+MOST_CELLS = 2**26  # maximum number of outcomes (rows times splits) that are stored as one table
+BOX = 60.0  # limit of a multiplier: the largest use of one row costs at most this many times the largest row cost
 
 
 class TooLarge(Exception):
@@ -35,7 +35,7 @@ class TooLarge(Exception):
 
 @value_class
 class Below:
-    """Splits that are allowed below others, for so many splits that no table of their pairs is made.
+    """Pairs of splits that are allowed below each other, if there are too many splits for a table of all pairs.
 
     Attributes
     ----------
@@ -75,8 +75,9 @@ class ConstrainedProblem:
     Parameters
     ----------
     X : bool (rows, splits)
-        Outcomes of the splits. No column is constant. It may be an object that is indexed like an array and counts its
-        ones by itself (`ones_of`, `codes_of`, `part_of`), so that no table of all outcomes is made.
+        Outcomes of the splits. No column is constant. Instead of an array it may be an object with the same indexing
+        and its own methods for counting ones (`ones_of`, `codes_of`, `part_of`), so that the full table need not be
+        stored.
     cost : int64 (rows, labels)
         The cost of predicting this label for this row; at least 0.
     depth : int
@@ -143,7 +144,7 @@ class ConstrainedProblem:
                 object.__setattr__(self, name, value)
         counted = (self.measures == 1).all(axis=1) & (self.least >= 1).all(axis=1)
         if (self.allowed[2:] & ~self.allowed[1:-1]).any() and not counted.any():  # once, also if made of such a problem
-            # Otherwise a split that separates no rows would move a split below it to a level at which it is allowed.
+            # Otherwise a split that separates no rows would push another split down to a level at which it is allowed.
             object.__setattr__(self, "measures", np.concatenate([self.measures, np.ones((1, n), np.int64)]))
             object.__setattr__(self, "least", np.concatenate([self.least, np.ones((1, K))]))
         if self.subsets is None:

@@ -1,13 +1,15 @@
-"""The cheapest tree under constraints: a feasible tree and a valid lower bound at every moment.
+"""Search for the cheapest tree under constraints, with a valid lower bound available at every moment.
 
-A case is a root split with a subset of columns that contains its column. Every case has a bound, the greatest of all
-multipliers tried; the least over the cases is a bound on all trees. The search goes from cheap steps to exact ones:
+A case is a root split together with a subset of columns that contains its column. Every multiplier tried gives a lower
+bound for a case, and the greatest of them is kept; the minimum over all cases is a lower bound for all trees. The
+search starts with cheap steps and ends with exact ones:
 
-    1. multipliers 0: the unconstrained optimum of every case; then multipliers for all cases at once (Kelley's cuts)
-    2. the trees of the best cases, with their labels chosen again, are feasible trees
-    3. the remaining cases, best first: their own multipliers, then lists of subtrees and their joins (close_gap)
+    1. multipliers 0 give the unconstrained optimum of every case; then multipliers for all cases at once (Kelley's
+    cuts)
+    2. relabelling the trees of the best cases gives feasible trees
+    3. each remaining case, best first: separate multipliers, then lists of subtrees and their joins (close_gap)
 
-If no tree is feasible so far, the same search with costs of 0 finds one, or proves that there is none.
+If this finds no feasible tree, the same search with costs of 0 finds one or proves that none exists.
 """
 
 from collections.abc import Callable
@@ -41,14 +43,14 @@ from odtc.algorithms.constrained.trace_tree import by_weight, feasible
 from odtc.base.value_class import value_class
 from odtc.errors import TimeLimitReached
 
-ROUNDS = 14  # of multipliers, for all cases and then for each
-PASSES = 20  # multipliers that settled more than one in this many cases are reported as those of all
+ROUNDS = 14  # maximum number of multipliers tried for all cases together, and then for each case
+PASSES = 20  # multipliers that settled more than 1 / PASSES of the cases are reported for all cases together
 TRACED = 4  # cases whose trees are traced after each pass
-LEFT = 0.9  # share of roots up to which the remaining ones are bounded again, at multipliers of their own
+LEFT = 0.9  # if at most this fraction of the roots remains, they are bounded again, at separate multipliers
 
 
 class Stopped(Exception):
-    """The time is over, so the search has to end."""
+    """Raised when the time limit is reached, to end the search."""
 
 
 @value_class
@@ -65,7 +67,7 @@ class Found:
     infeasible : bool
         Whether it is proved that no tree is feasible.
     open_cases, n_cases : int
-        The number of cases that are not settled, and of all.
+        The number of cases that are not settled, and the number of all cases.
     """
 
     split: np.ndarray | None
@@ -90,12 +92,12 @@ class Cases:
     root : int (cases,)
         The root split of each case, in ascending order.
     subsets : int (cases,)
-        The subset of columns of each.
+        The subset of columns of each case.
     bound : float64 (cases,)
     multipliers : int (cases,)
         The number of the multipliers that gave the bound.
     listed : bool (cases,)
-        Whether its trees were listed, so that none costs less than the cheapest known.
+        Whether all trees of the case were listed, so that none of them costs less than the best known tree.
     told : float64 (cases,)
         A bound from another search.
     """
@@ -109,7 +111,7 @@ class Cases:
 
     @classmethod
     def of(cls, problem: ConstrainedProblem) -> "Cases":
-        """Return the cases of a problem, of which nothing is known."""
+        """Return all cases of a problem, without any bounds."""
         roots, of_column = (
             np.flatnonzero(problem.allowed[:1].any(axis=0)),
             [np.flatnonzero(c) for c in problem.subsets.T],

@@ -1,9 +1,9 @@
 """Counts of rows by pairs and triples of splits, made once for all multipliers.
 
 The rows with outcome 1 for splits f, g and h are counted by their costs and uses. Two rows with the same costs and
-uses, up to a whole factor, are one kind; N3[f][b, g, h] is the sum of the factors of the rows of kind b. At
-multipliers μ the weighted cost of these rows with label l is Σ_b w[b, l] N3[f][b, g, h], where w is one small matrix.
-If there are more kinds than distinct columns of costs and uses, these columns take their place.
+uses, up to a whole factor, are one kind; N3[f][b, g, h] is the sum of the factors of the rows of kind b. At multipliers
+μ the weighted cost of these rows with label l is Σ_b w[b, l] N3[f][b, g, h], where w is one small matrix. If there are
+more kinds of rows than distinct columns of costs and uses, these columns are counted instead.
 """
 
 from functools import cached_property
@@ -13,9 +13,9 @@ import numpy as np
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.base import deadline
 
-MOST_BYTES = 1.0e9  # of all triples together; with more, the pairs below a root are counted again at each pass
-CELLS = 2**22  # outcomes that one product takes, between two checks of the deadline
-SINGLE = 2.0**24  # whole numbers up to here are exact in float32
+MOST_BYTES = 1.0e9  # limit for the counts of all triples; above it, pairs below a root are recounted in each pass
+CELLS = 2**22  # outcomes in one matrix product, between two checks of the deadline
+SINGLE = 2.0**24  # whole numbers up to this one are exact in float32
 
 
 class Counts:

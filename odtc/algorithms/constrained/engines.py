@@ -1,4 +1,4 @@
-"""Choice of the constrained search for a problem of a size, such that it ends in minutes or has a good tree by then."""
+"""Choice of the search for a constrained problem by its size: it ends within minutes, or has a good tree by then."""
 
 import numpy as np
 
@@ -13,13 +13,13 @@ from odtc.algorithms.constrained.one_split import OneSplitSearch
 from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
 from odtc.algorithms.constrained.two_splits import TwoSplitSearch
 
-MOST_SUMS = 4e11  # of one pass over all roots: some minutes
-MOST_SECONDS = 600  # of one pass over all subsets of columns, each of few splits
-MOST_FIRST = 1e9  # the same for the splits that are searched first: less than a second
-MOST_TESTS = 3000  # pairs of them are counted
-DEEP = 3  # a deeper search starts with the best trees of this depth, and of each between
-SHALLOW = 2  # a search over more scales than DEEP takes starts with the best tree of this depth
-FEW_TESTS = 600  # more are searched after some of them
+MOST_SUMS = 4e11  # maximum number of sums in one pass over all roots: some minutes
+MOST_SECONDS = 600  # time limit for one pass over all subsets of columns, if each subset has few splits
+MOST_FIRST = 1e9  # maximum number of sums for the splits that are searched first: less than a second
+MOST_TESTS = 3000  # maximum number of splits whose pairs are counted
+DEEP = 3  # a deeper search starts with the best tree of this depth, then of each depth in between
+SHALLOW = 2  # the same with so many scales that a search of depth DEEP takes too long
+FEW_TESTS = 600  # with more splits than this, only some of them are searched first
 
 Engine = ConstrainedSearch | CoarseSearch
 
@@ -65,14 +65,14 @@ def can_search(scale: np.ndarray, depth: int) -> bool:
 
 
 def _ends(arrays: ConstrainedProblem) -> bool:
-    """Return whether one pass over all cases ends in minutes."""
+    """Return whether one pass over all cases takes at most some minutes."""
     if sums(len(arrays.column), arrays.depth) <= MOST_SUMS:
         return True
     return takes_subsets(arrays) and steps(arrays) <= RATE * MOST_SECONDS
 
 
 def over_all_splits(engine: Engine) -> bool:
-    """Return whether a search proves its tree over all splits, however many they are."""
+    """Return whether a search proves optimality over all splits, however many there are."""
     if isinstance(engine, (StumpSearch, TwoSplitSearch, OneSplitSearch, OneColumnSearch)) or not isinstance(
         engine, CoarseSearch
     ):
@@ -81,7 +81,7 @@ def over_all_splits(engine: Engine) -> bool:
 
 
 def ends_soon(engine: Engine) -> bool:
-    """Return whether a search has its tree and its proof so soon that no other step needs to come before it."""
+    """Return whether a search is so fast that no other step needs to come before it."""
     return isinstance(engine, OneColumnSearch) or (
         isinstance(engine, ConstrainedSearch) and orders_of(engine.problem) is not None
     )
@@ -98,7 +98,7 @@ def _inside(depth: int) -> int:
 
 
 def few_of_each(scale: np.ndarray, depth: int) -> int:
-    """Return how many splits of each scale are searched first; 0 if even one of each would take too long."""
+    """Return the number of splits of each scale to search first; 0 if even one of each would take too long."""
     size = np.bincount(scale)
     for few in range(FEW, 0, -1):
         if sums(int(np.minimum(size, few).sum()), depth) <= MOST_FIRST:

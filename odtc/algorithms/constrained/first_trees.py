@@ -1,7 +1,7 @@
-"""A good tree at once for a problem with very many ordered splits: the best trees over a few quantiles of each scale.
+"""A good tree quickly, for problems with very many ordered splits: the best trees over a few quantiles of each scale.
 
-The depths rise, so that a tree is found soon and no tree of more depth is worse. Over 8 splits of each scale, fewer if
-these are too many, a search takes a moment, and its splits are some of all.
+The search uses at most EACH splits of each scale, so it takes only a moment. It starts at a low depth and goes deeper,
+so that a first tree is found soon and a deeper tree is never worse.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, 
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.base.value_class import value_class
 
-EACH = 8  # splits of a scale
-MOST = 2e9  # rows times splits to the power of the depth
+EACH = 8  # maximum number of splits of a scale
+MOST = 2e9  # maximum of rows times splits to the power of the depth
 
 
 @value_class
@@ -45,8 +45,8 @@ def first_tree(problem: ConstrainedProblem, scales: list[np.ndarray], tick: Call
     tick : Callable[[], bool]
         Returns whether the search has to end; called often.
     exactly : bool
-        Whether to search for the best tree over these splits, however long it takes until `tick` returns true;
-        otherwise only by multipliers of all cases together.
+        Whether to search until the best tree over these splits is proved, or `tick` returns true. Otherwise only
+        multipliers for all cases together are tried.
     """
     best, cost, multipliers = None, problem.most_cost + 1, np.zeros(problem.n_constraints)
     for depth in range(1, problem.depth + 1):

@@ -1,16 +1,16 @@
-"""One search for many targets: the best tree for each of some constraints that grow tighter, by passes that serve all.
+"""One search for many targets: the best tree for each of several increasingly tight constraints, with shared passes.
 
-Each target is a constrained search of its own (constrained_search), with its best tree, and the bounds of its cases.
-The weighted cost of a tree at multipliers m, scale · cost + m · uses, does not depend on the bounds b. So one pass
+Each target is a separate constrained search (constrained_search) with its own best tree and bounds of cases. The
+weighted cost of a tree at multipliers m, scale · cost + m · uses, does not depend on the bounds b. So one pass
 (lagrangian_pass) gives for every case the value V(m) = min of these costs, and for every target b with the same uses a
 bound on its trees,
 
     cost  ≥  max over all m tried of  (V(m) - m · b) / scale,
 
-the lower envelope of (uses, cost) seen from b. Every tree found is offered to every target that it satisfies, and is a
-cut (multipliers) for every target. A bound of a target, or of one of its cases, is valid for all tighter ones. If the
-uses differ from target to target (a precision, an F1 score), counts of rows, trees, cuts and bounds are still shared; a
-pass then bounds the target that it was made for, and the tighter ones. Lists of subtrees are shared, too: a tree that
+the lower envelope of (uses, cost) at b. Every tree found is offered to every target that it satisfies, and gives a cut
+(multipliers) for every target. A bound of a target, or of one of its cases, is valid for all tighter targets. If the
+uses differ between targets (for example for a precision or an F1 score), counts of rows, trees, cuts and bounds are
+still shared, but a pass bounds only its own target and the tighter ones. Lists of subtrees are shared, too: a tree that
 satisfies a tighter target t' satisfies t, so a tree of cost < UB' has
 
     scale · cost + m · uses_t  ≤  scale · (UB' - 1) + m · b_t,
@@ -43,13 +43,13 @@ from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.trace_tree import Structure, by_weight, cheapest, labelled, labellings, structure_of
 from odtc.base.value_class import value_class
 
-ANY = 2**50  # no sum is greater
-FIRST = 3  # targets that have passes of their own at less depth: the ends and the middle
-FURTHER = 4.0  # lists are made this much longer if that serves other targets: relative to the gap that they close
-FAR = 40.0  # the same for short lists
-SHORT = 200_000  # pairs of a list that is made before the case has multipliers of its own
+ANY = 2**50  # a bound that no sum exceeds
+FIRST = 3  # number of targets that are searched at less depth first: both ends and the middle
+FURTHER = 4.0  # how far the limit of a list may be raised to serve other targets, relative to the gap that it closes
+FAR = 40.0  # the same factor for short lists
+SHORT = 200_000  # maximum number of pairs of a list that is made before separate multipliers are tried for the case
 SEEKING = 3  # rounds of multipliers for a target without a tree, before checking whether there is one
-MOST_FITS = 4_000_000  # labellings times targets that are compared at once
+MOST_FITS = 4_000_000  # maximum of labellings times targets that are compared at once
 
 
 @value_class
@@ -59,12 +59,12 @@ class Lists:
     Attributes
     ----------
     target : Target
-        The one by whose uses the costs are weighted.
+        The target whose uses weight the costs.
     multipliers : int64 (constraints,)
     limit : float
-        The trees up to this weighted cost are listed.
+        All trees up to this weighted cost are listed.
     sides : list of Options or None
-        For the two sides of the root; None if the case has no trees.
+        The subtrees on the two sides of the root; None if the case has no trees.
     """
 
     target: "Target"
@@ -79,8 +79,8 @@ class FrontierSearch:
     Parameters
     ----------
     problems : list of ConstrainedProblem
-        The targets, the loosest first: a tree that satisfies one satisfies all before it. They differ only by bounds,
-        or by uses and bounds, and have no `accepts`.
+        The targets, the loosest first: a tree that satisfies one of them satisfies all earlier ones. They differ only
+        by bounds, or by uses and bounds, and have no `accepts`.
     tick : Callable[[], bool]
         Returns whether the search has to end; called often.
     counts : Counts
@@ -115,7 +115,7 @@ class FrontierSearch:
                 leaf_uses=np.tile(first.leaf_uses, (n, 1)),
             )
         self.joint = ConstrainedSearch(joint, tick, counts=counts, fixed=fixed)
-        _ = self.joint.counts.pairs, self.joint.counts.total  # once for all copies
+        _ = self.joint.counts.pairs, self.joint.counts.total  # computed once, because copies share it
         self.met: dict[tuple, np.ndarray] = {}  # cost and uses of the trees that give cuts
         self.lists: dict[int, Lists] = {}  # by the positions of cases
         self.sums = self.listing = None
@@ -154,8 +154,8 @@ class FrontierSearch:
         return [one if one.split is None else replace(one, split=named(one.split, self.joint.order)) for one in found]
 
     def counts_of(self, sums: np.ndarray) -> Counts:
-        """Return the counts with only some of the sums of the joint problem, int (some sums,); with all, if these are
-        the same for all targets."""
+        """Return the counts for only some of the sums of the joint problem, int (some sums,); the counts for all sums
+        if the targets share them."""
         counts, problem = copy(self.joint.counts), self.joint.problem
         if not self.shared:
             own = ("bound", "branch_uses", "leaf_uses", "uses")
@@ -164,13 +164,13 @@ class FrontierSearch:
         return counts
 
     def hear(self, number: int) -> None:
-        """Let targets up to this one have the bounds of the looser ones."""
+        """Pass the bounds of looser targets on to tighter ones, up to the target of this number."""
         for looser, target in zip(self.targets, self.targets[1 : number + 1]):
             target.hear(looser)
             target.floor = max(target.floor, looser.bound)
 
     def _order(self) -> list[int]:
-        """Return the targets, the ends first, then the middles."""
+        """Return the order of the targets: the two ends first, then the middle of each gap."""
         order, spans = [len(self.bounds) - 1, 0], [(0, len(self.bounds) - 1)]
         while spans:
             low, high = spans.pop(0)
@@ -189,7 +189,7 @@ class FrontierSearch:
         return sum(ConstrainedSearch.offer(self.targets[number], split, label, cost) for number in kept) > 0
 
     def label(self, structure: Structure) -> None:
-        """Offer a tree with the best labels for each target, once."""
+        """Offer a tree with the best labels for each target, unless its splits were offered before."""
         key, joint, n = structure.split.tobytes(), self.joint.tables, len(self.bounds)
         if key in self._seen:
             return
@@ -285,7 +285,7 @@ class Target(ConstrainedSearch):
         return np.logical_or.reduce([target._alive() for target in served])
 
     def _known_cuts(self) -> Cuts:
-        """Return the cuts of all trees met for any target."""
+        """Return the cuts of all trees found for any target."""
         cuts, rows = super()._known_cuts(), self.frontier.rows[self.number]
         for vector in self.frontier.met.values():
             cuts.add(vector[0], vector[1:][rows] - self.problem.bound)
@@ -303,7 +303,7 @@ class Target(ConstrainedSearch):
         return best
 
     def _tighten(self, at: int) -> None:
-        """Settle a case by its lists, for other targets, too, if these are short; otherwise as ConstrainedSearch."""
+        """Settle a case by its lists, also for other targets, if they are short; otherwise as ConstrainedSearch."""
         if not (self._by_lists(at, SHORT, FAR) or self._by_lists(at, SHORT)):
             super()._tighten(at)
 
@@ -311,8 +311,8 @@ class Target(ConstrainedSearch):
         self._by_lists(at, MOST_PAIRS)
 
     def _by_lists(self, at: int, most: int, further: float = FURTHER) -> bool:
-        """List the trees of a case that could cost less, for neighbouring targets, too, and join them; return False if
-        there are more than `most` pairs."""
+        """List the trees of a case that could cost less than the best one, also for other targets, and join them.
+        Return False if there are more than `most` pairs."""
         frontier, cases, trees = self.frontier, self.all, self.trees
         m, root, subset = self.tried[cases.multipliers[at]], int(cases.root[at]), int(cases.subsets[at])
         lists = frontier.lists.get(at)
@@ -337,8 +337,8 @@ class Target(ConstrainedSearch):
         return True
 
     def _limit(self, target: "Target", multipliers: np.ndarray) -> float:
-        """Return the maximum weighted cost of a tree of this target that costs less than its best, by the uses of
-        another target whose lists serve this one; infinite if they do not."""
+        """Return the maximum weighted cost of a tree that costs less than the best one of this target, where another
+        target's uses weight the costs; infinite if lists by those uses cannot serve this target."""
         shared = self.frontier.shared
         if not shared and target is not self and (self.frontier.sums is None or self.number < target.number):
             return np.inf

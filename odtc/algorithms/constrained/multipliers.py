@@ -5,17 +5,17 @@ Every tree found is a cut: for all μ ≥ 0,
     θ(μ) = min over trees of cost + μ · (uses - bound)  ≤  cost_t + μ · (uses_t - bound).
 
 The next multipliers maximise the least of the cuts found so far, within a box. With one constraint this is an
-intersection of lines; with more it is a linear program in few columns. `Cuts.rounds` is the loop of all searches: the
-caller finds the cheapest tree at each of the multipliers, by whatever means, and states θ and the cut of the tree.
+intersection of lines; with more it is a linear program in few columns. All searches use the loop `Cuts.rounds`: the
+caller finds the cheapest tree at the given multipliers, and reports its cut and θ.
 """
 
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-NEAR = 1e-6  # of θ: other multipliers that promise less in addition are not tried
-TINY = 1e-9  # relative: less is rounding of the simplex
-MOST_PIVOTS = 200  # of one linear program, in case rounding prevents its end
+NEAR = 1e-6  # relative to θ: multipliers that promise a smaller gain are not tried
+TINY = 1e-9  # relative: smaller differences are rounding errors of the simplex method
+MOST_PIVOTS = 200  # limit for one linear program, in case rounding prevents termination
 
 
 class Cuts:
@@ -26,9 +26,9 @@ class Cuts:
     largest : float64 (constraints,)
         The box: no multiplier is larger.
     near : float
-        Share of θ; other multipliers that promise less in addition are not tried.
+        Fraction of θ; multipliers that promise a smaller gain are not tried.
     whole : bool
-        Whether only the next whole number counts, because all costs are whole.
+        Whether a bound may be rounded up to the next whole number, because all costs are whole.
     """
 
     def __init__(self, largest: np.ndarray, near: float = NEAR, whole: bool = False):
@@ -40,8 +40,8 @@ class Cuts:
     def rounds(self, first: np.ndarray, most: int) -> Iterator[np.ndarray]:
         """Yield multipliers until none promise a greater θ than the greatest reached.
 
-        After each the caller adds the cut of a tree that is cheapest there (`add`), and states its θ (`reach`) if the
-        rounds may end by it. If there are still no cuts then, the rounds end.
+        After each of them, the caller adds the cut of a cheapest tree (`add`), and reports its θ (`reach`) if the
+        rounds may stop because of it. If there are still no cuts after that, the rounds end.
 
         Parameters
         ----------

@@ -3,9 +3,9 @@ leaves.
 
     cost(f, a, b) = Σ over rows with outcome 0 for f of cost[a] + Σ over the others of cost[b] + the branch node,
 
-and the same for every use and measure. A block of splits takes one product of the rows' numbers with their outcomes;
-no multipliers and no lists are needed. If the splits are thresholds, and so many that this takes long, the sums of all
-splits of a scale are one pass over the ranks of the rows (stump_pairs).
+and the same for every use and measure. For a block of splits, one matrix product of the costs and uses of the rows with
+their outcomes gives all sums, so no multipliers and no lists are needed. If there are very many thresholds, one pass
+over the ranks of the rows gives the sums of all splits of a scale (stump_pairs).
 """
 
 import numpy as np

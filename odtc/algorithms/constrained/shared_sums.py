@@ -1,7 +1,7 @@
-"""Sums of many targets, computed from few of them, so that one list of subtrees serves all targets.
+"""The sums of many targets as combinations of few sums, so that one list of subtrees serves all targets.
 
-The sums of a precision or an F1 score of at least ρ are ρ A - B with the same A and B for every ρ. So with u the uses
-of a row, or of a whole tree, of one such sum,
+A precision or an F1 score of at least ρ is a constraint on ρ A - B, with the same A and B for every ρ. So the uses u_t
+of a row, or of a whole tree, for target t follow from its uses for the first and the last target,
 
     c_t u_t  =  a_t u_first + b_t u_last,     all whole, c_t > 0.
 """

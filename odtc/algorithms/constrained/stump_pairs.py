@@ -6,8 +6,8 @@ gives the two leaves of all stumps. No count of pairs of splits is stored, so th
 labels, conditions on leaves and on the positions of splits are supported.
 
 Roots are swept by intervals as in all_thresholds (a stump's leaf gains at most max_l w_l for each row added, and
-conditions on leaves that more rows could violate are left out of that bound). Each remaining root has multipliers of
-its own (Kelley's cuts), and then its lists of stumps, joined (close_gap).
+conditions on leaves that more rows could violate are left out of that bound). Each remaining root is settled by
+separate multipliers (Kelley's cuts), then by joining lists of stumps (close_gap).
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from odtc.algorithms.constrained.sweeps.swept_trees import SweptTrees
 from odtc.algorithms.constrained.sweeps.threshold_sides import Side, Sides
 from odtc.algorithms.constrained.trace_tree import Structure, structure_of
 
-MOST_CELLS = 50_000_000  # scales times rows
+MOST_CELLS = 50_000_000  # maximum of scales times rows
 
 
 def takes_stumps(problem: ConstrainedProblem, scale: np.ndarray) -> bool:

@@ -1,12 +1,12 @@
-"""Search for a better tree under constraints from a known one: its lowest two levels are searched again, node by node.
+"""Local search under constraints: improve a known tree by searching its lowest two levels again, node by node.
 
-All of a tree except for the subtree below one of its nodes is fixed. The amounts that this rest uses are subtracted
-from the bounds, and the best subtree of the rows of the node is the optimum of a smaller problem,
+Fix the whole tree except for the subtree at one node. Subtract the amounts that the fixed part uses from the bounds;
+then the best subtree for the rows of the node is the optimum of a smaller problem,
 
     Σ over leaves and branch nodes of the subtree of their uses  ≤  bound - uses of the rest,
 
-of depth 2, over few rows and all thresholds. The tree with this subtree is the next one, and so on, until no node
-gives a cheaper one. A leaf higher up may grow two levels.
+of depth 2, over few rows and all thresholds. Put this subtree into the tree, and repeat until no node gives a cheaper
+tree. A leaf higher up may grow by two levels.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,8 +25,8 @@ from odtc.algorithms.constrained.constrained_problem import (
 )
 from odtc.algorithms.constrained.engines import engine_of
 
-HEIGHT = 2  # of the subtrees
-ROUNDS = 8  # through all nodes, at most
+HEIGHT = 2  # height of the subtrees that are searched again
+ROUNDS = 8  # maximum number of rounds through all nodes
 
 Tree = tuple[np.ndarray, np.ndarray]
 

@@ -13,7 +13,7 @@ from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
 from odtc.base.value_class import value_class
 
-MOST_LABELLINGS = 200_000  # of one tree that are listed
+MOST_LABELLINGS = 200_000  # maximum number of listed labellings of one tree
 
 
 @value_class

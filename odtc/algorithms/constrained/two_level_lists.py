@@ -1,8 +1,9 @@
 """All subtrees of depth 2 below a path whose weighted cost is at most a limit, for the splits of their roots all at
 once.
 
-A list for each split g and each of its outcomes t contains the leaf and the stumps there, with all their labels, that
-cost no more than g and the other outcome leave of the limit; then the lists of the two outcomes of each g are paired.
+For each split g and each outcome t there is a list of the leaves and stumps on that side, with all their labels. Its
+limit is the total limit minus the cost of g and the least cost of the other side. Then the two lists of each g are
+paired.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,8 +15,8 @@ from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
 from odtc.algorithms.constrained.subtree_options import Options, join_codes, kept
 from odtc.base.value_class import value_class
 
-BLOCK = 2_000_000  # stumps, and pairs, that are tried between two checks of the time
-MOST_ROOTS = 500  # splits of one block, so that costs offset by their lists stay exact
+BLOCK = 2_000_000  # stumps, or pairs, that are tried between two checks of the deadline
+MOST_ROOTS = 500  # maximum number of splits in one block, so that costs with an offset for each list stay exact
 
 
 @value_class

@@ -22,7 +22,7 @@ from odtc.algorithms.constrained.sweeps.swept_trees import SweptTrees
 from odtc.algorithms.constrained.sweeps.threshold_sides import Sides
 from odtc.base.value_class import value_class
 
-MOST_HELD = 200_000_000  # bytes of the stumps of sides that are kept
+MOST_HELD = 200_000_000  # maximum number of bytes for cached stumps of sides
 
 
 class TwoSplitSearch(ThresholdSearch):

@@ -71,10 +71,10 @@ PAPER = (
     "classification trees"
 )
 ANY_COST = True
-TIMED = True  # `fit` gets the seconds that are left
-BESIDE = 2 ** np.arange(5)  # distances, in its ordered feature, from a threshold to the ones that are tried near it
-ALMOST = 0.9  # of the time that is left, for a search that comes last
-GROWS = True  # its last model has columns of its own
+TIMED = True  # `fit` receives the remaining time in seconds
+BESIDE = 2 ** np.arange(5)  # distances in rank from a threshold to the nearby thresholds that are tried
+ALMOST = 0.9  # fraction of the remaining time for the last search
+GROWS = True  # the last model has other columns than the first one
 FIT_DEFAULTS = {"columns": "start"}
 CHANGES = (
     ModelChange("search=true: a search over all splits finds the first tree (undo: search=false)", SAME, SAME),

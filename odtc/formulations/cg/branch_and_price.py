@@ -23,8 +23,8 @@ from odtc.formulations.cg.pricing import Allowed, best_splits, lagrangian, price
 from odtc.formulations.cg.restricted_master import RelaxedPoint, RestrictedMaster
 from odtc.model.feasibility import TOLERANCE
 
-MOST_NEW = 60  # columns that one end brings in a round
-WORK = 1e10  # multiplications of the evaluations in a round: about a second
+MOST_NEW = 60  # maximum number of columns added for one end in a round
+WORK = 1e10  # multiplications for the evaluations of one round: about a second
 
 
 @value_class

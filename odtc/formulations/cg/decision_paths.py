@@ -26,10 +26,10 @@ from odtc.errors import ChoiceError
 from odtc.problem.exact_objective import WholeCosts
 from odtc.trees.heap_tree import CompleteTree
 
-MOST_PATHS = 4_000_000  # to all nodes together
-MOST_BYTES = 2**30  # of their packed rows
+MOST_PATHS = 4_000_000  # maximum number of paths to all nodes together
+MOST_BYTES = 2**30  # maximum size of the packed rows of all paths
 PIECE = 20_000_000  # numbers of an unpacked table in memory at once
-CALL = 5e5  # multiplications that take as long as the other work of one evaluation of two levels
+CALL = 5e5  # overhead of one evaluation of two levels, as a number of multiplications
 EXACT = 2**24  # whole numbers below this are exact in float32
 
 

@@ -24,13 +24,13 @@ from odtc.problem.exact_objective import plain_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
 
-FEW = 3000  # paths: all of them are columns
-MOST = 1_000_000  # paths over pooled splits
-MOST_BITS = 2**32  # rows of all of them
-POLISHED = 100_000_000  # rows times splits up to which the local search runs
-POLISH = 0.2  # of the time that is left, for the local search over all splits
-GENERATING = 0.8  # of the time that is left, for generating columns; the model of these is written in the rest
-WHOLE = 60_000  # paths over all splits: more are too many to price them all
+FEW = 3000  # up to this many paths, all of them are columns from the start
+MOST = 1_000_000  # maximum number of paths over pooled splits
+MOST_BITS = 2**32  # maximum number of paths times rows
+POLISHED = 100_000_000  # maximum of rows times splits for which the local search runs
+POLISH = 0.2  # fraction of the remaining time for the local search over all splits
+GENERATING = 0.8  # fraction of the remaining time for generating columns; the rest is for writing their model
+WHOLE = 60_000  # maximum number of paths over all splits for which all of them are priced
 
 
 def is_printed(params) -> bool:

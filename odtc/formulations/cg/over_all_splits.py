@@ -1,4 +1,4 @@
-"""A search over all splits, in addition to column generation over some of them: its tree, and a bound on all trees.
+"""A search over all splits next to column generation over some of them: it gives a tree, and a bound for all trees.
 
 Columns are generated over some of the splits (odtc.formulations.cg.initial_columns), and their proof covers only trees
 over these. The bound on trees over any splits comes from here: min loss + reward · (leaves - 1), by best-first search
@@ -20,11 +20,11 @@ from odtc.problem.exact_objective import rounded_down, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-PART = 0.5  # of the time that is left, for one run
-FIRST = 0.15  # of a run, for a first bound, because rows that many splits have in common are soon searched
-LESS = 0.2  # of a run, for the trees of one depth less
-BOUND = 0.2, 0.4  # of a run, for a bound; the second if the trees of one depth less are not proved
-MOST = 2e9  # entries times columns of the nodes that one run evaluates: about a minute
+PART = 0.5  # fraction of the remaining time for one run
+FIRST = 0.15  # fraction of a run for a first bound by common rows of many splits, which takes little time
+LESS = 0.2  # fraction of a run for the trees of one depth less
+BOUND = 0.2, 0.4  # fraction of a run for a bound; the second if the trees of one depth less are not proved
+MOST = 2e9  # maximum of entries times columns of the nodes evaluated in one run: about a minute
 
 
 @value_class

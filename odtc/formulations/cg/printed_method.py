@@ -17,7 +17,7 @@ from odtc.model.feasibility import TOLERANCE
 from odtc.model.in_packages import growing_lp, new_highs, pass_to_highs, solve_growing_lp
 from odtc.model.milp import Model
 
-FINAL = 0.2  # of the time limit, for the final master
+FINAL = 0.2  # fraction of the time limit for the final master
 
 
 @value_class

@@ -20,7 +20,7 @@ from odtc.formulations.cg.pricing import Duals
 from odtc.model.feasibility import TOLERANCE
 from odtc.model.in_packages import growing_lp, solve_growing_lp
 
-MOST_COVERS = 50  # rows (5) that one point brings
+MOST_COVERS = 50  # maximum number of constraints (5) that are added for one point
 
 
 @value_class

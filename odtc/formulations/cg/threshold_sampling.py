@@ -17,8 +17,8 @@ from odtc.data.threshold_scales import Scales
 from odtc.heuristics.heuristic import splits_of
 from odtc.trees.heap_tree import CompleteTree, HeapTree
 
-PATIENCE = 20  # samples without a new root split, after which it ends
-MOST = 200  # samples
+PATIENCE = 20  # sampling ends after this many samples without a new root split
+MOST = 200  # maximum number of samples
 
 
 def sample_splits(

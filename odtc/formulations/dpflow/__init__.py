@@ -51,11 +51,11 @@ NAME = "dpflow"
 TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
 PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discrete Dynamic Programming"
 
-# Of the time that is left, and seconds, for a search without the sums; the second part if it soon ends.
+# Limits of a search without the sums: fractions of the remaining time (the second if it ends soon), and seconds.
 FREE, FREE_MOST = (0.4, 0.6), 60.0
-ALONE = 0.7  # of the time that is left, if there is no other bound
-TO_THE_END = 0.95  # the same, if what gives the bound also ends in the proof
-# Its searches, in words (`engine`).
+ALONE = 0.7  # the same fraction, if no other search gives a bound
+TO_THE_END = 0.95  # the same fraction, if the search for the bound can also prove the tree
+# Descriptions of the searches, for `engine`.
 _BY_SUMS = "a search over all cuts for leaves that predict numbers"
 _MEDIANS = "a search over sorted rows for leaves that predict medians"
 _THRESHOLDS = "a search over all trees of these splits"
@@ -63,7 +63,7 @@ _CONSTRAINED = "a search over the trees that satisfy the constraints"
 _COMPARED = "an exact comparison of all trees that satisfy the constraints"
 ANY_COST = True
 MOMENTS = True
-KEEPS = (*forms.ROWS, *forms.kinds())  # without states that remember
+KEEPS = (*forms.ROWS, *forms.kinds())  # constraint types for which states need not remember their paths
 VARIANTS = (
     {"tail": "0", "fold": "false"},
     {},
@@ -293,8 +293,9 @@ def _search(problem: Problem, start: HeapTree | None, progress, floor: float) ->
 
 
 def _search_constrained(problem: Problem, start: HeapTree | None, progress, floor: float) -> Searched:
-    """Give the search a limited time if it may end soon; otherwise find trees first, then a bound without the
-    constraints if the search would have one late, then search; the rest of a time limit is used for the bound."""
+    """Run the search first, for a limited time, if it may end soon. Otherwise find trees first, then a bound without
+    the constraints if the search itself would give one only late, then search. The rest of a time limit is used to
+    raise the bound."""
     from odtc.formulations.dpflow import constrained
 
     def tell(bound: float) -> None:

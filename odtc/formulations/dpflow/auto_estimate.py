@@ -1,7 +1,7 @@
 """The largest sizes that dpflow can have on a problem, for `--model auto`.
 
-It needs no integers and any LP solver proves its tree, but its states grow with F^(depth-1), where F is the number of
-splits; over many ordered thresholds the size of the search over intervals counts.
+dpflow needs no integer variables and any LP solver proves its tree, but the number of states grows with F^(depth-1),
+where F is the number of splits. With many ordered thresholds, the size of the search over intervals counts instead.
 """
 
 from contextlib import suppress
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from odtc.problem.estimates import Counts
 
 
-MOST_CELLS = 3_000_000_000  # sums of the search over intervals: about half a minute
-CELLS_A_SECOND = 100_000_000  # of them, about
-MOST_POINTS = 12_000_000  # subtrees that the compiler stores, nearly all of which it leaves out
+MOST_CELLS = 3_000_000_000  # maximum number of sums of the search over intervals: about half a minute
+CELLS_A_SECOND = 100_000_000  # approximate number of these sums per second
+MOST_POINTS = 12_000_000  # maximum number of subtrees that the compiler stores; it leaves out nearly all of them later
 
 
 def estimate(sizes: Sizes) -> Estimate:

@@ -48,24 +48,24 @@ from odtc.problem.exact_trees import ExactTrees, TooMany, are_few
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-MOST_BEFORE = 2e10  # sums of one pass over all roots before a model: some seconds
-FIRST = 0.4  # of the time that is left, for a tree over a few splits of each column
-PRICED = 0.4  # of the time that is then left, for trees over a few cuts of each column whose uses have a price
-AT_PRICES = 0.7  # of the time for a bound, for the bound at good multipliers
-LESS = 0.5  # times those of few splits: over all splits better trees need lower ones, which prove a bound sooner
+MOST_BEFORE = 2e10  # maximum number of sums in one pass over all roots, before a model is built: some seconds
+FIRST = 0.4  # fraction of the remaining time for a tree over a few splits of each column
+PRICED = 0.4  # fraction of the time that then remains, for trees over a few cuts of each column at good multipliers
+AT_PRICES = 0.7  # fraction of the time for a bound that is spent on the bound at good multipliers
+LESS = 0.5  # factor for multipliers found with few splits: lower ones suit all splits better, and give a bound sooner
 SOON = 2  # levels of a tree up to which a search without the constraints soon ends
-LOW = 0.05  # of the time that is left, for the trees of a depth below DEEP over very many splits
-IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
-SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
-MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
-MOST_TIMED = 2e9  # the same if there is a limit of time, at which a bound has to be there
-SUMS_A_SECOND = 2e8  # of one pass
+LOW = 0.05  # fraction of the remaining time for trees of a depth below DEEP over very many splits
+IMPROVED = 0.15  # fraction of the remaining time for improving the subtrees of such a tree
+SHALLOWER = 0.5  # fraction of the remaining time for trees of a smaller depth, from DEEP on
+MOST_FREE = 2e10  # sums of one pass; with more, a bound without the constraints is computed first
+MOST_TIMED = 2e9  # the same with a time limit, because a bound has to be available when it is reached
+SUMS_A_SECOND = 2e8  # approximate number of sums of a pass per second
 A_LOOK = 2e-6  # seconds of a search of depth DEEP over one subset of columns, for each row
-LOOKS = 0.5  # of the time that is left: looks at all subsets take at most so much, or there is no look at each
-AT_ONCE = 0.2  # of the time that is left: a pass over all cases in less gives a better bound than a search without them
-SEARCH_FRACTION = 0.3  # of the time that is left, for a search that may end before a bound without the constraints does
-SEARCHED = 0.6  # of a time limit, for the search of a certificate; the rest is for a bound if that does not end
-MOST_USES = 5e7  # of all numbers of a frontier whose sums differ
+LOOKS = 0.5  # fraction of the remaining time; if searching each subset once takes longer, none is searched separately
+AT_ONCE = 0.2  # fraction of the remaining time; a pass within it gives a better bound than a search without constraints
+SEARCH_FRACTION = 0.3  # fraction of the remaining time for a search that may end before a bound without constraints
+SEARCHED = 0.6  # fraction of a time limit for the search for a certificate; the rest is for a bound if it does not end
+MOST_USES = 5e7  # maximum number of uses for all targets of a frontier together, if their sums differ
 
 
 class Posed:
@@ -86,8 +86,8 @@ class Posed:
             self.search, self.refused = None, str(large)
 
     def shallower(self, timed: bool) -> list[Engine]:
-        """Return the searches of less depth that come first: from depth DEEP on; from SHALLOW on over so many ordered
-        features that DEEP is too much for them; and over very many splits with a limit (`timed`) from depth 1 on."""
+        """Return the searches of less depth that run first. They begin at depth DEEP; at SHALLOW if there are too many
+        ordered features for a search of depth DEEP; and at depth 1 with a time limit (`timed`) and very many splits."""
         arrays = self.problem.arrays
         if ends_soon(self.search):
             return []
@@ -152,15 +152,15 @@ def by_some_splits(problem: Problem) -> bool:
 
 
 def few_and_deep(problem: Problem) -> bool:
-    """Return whether a search without constraints over all splits may soon end, and one with them may not."""
+    """Return whether a search over all splits may end soon without the constraints, but not with them."""
     return (
         problem.derived(Posed).problem.arrays.depth > DEEP and problem.encoded.n_candidate_splits <= engines.FEW_TESTS
     )
 
 
 def tells_bounds(problem: Problem) -> bool:
-    """Return whether the search itself reaches a bound: deeper than DEEP it does not if only some splits are searched,
-    or if one pass over all trees takes longer than the time that is left."""
+    """Return whether the search itself will give a bound. At depths above DEEP it does not if only some splits are
+    searched, or if one pass over all trees takes longer than the remaining time."""
     left, engine = deadline.seconds_left(), problem.derived(Posed).search
     if problem.derived(Posed).problem.arrays.depth <= DEEP:
         return True
@@ -170,8 +170,9 @@ def tells_bounds(problem: Problem) -> bool:
 
 
 def by_subsets(problem: Problem) -> bool:
-    """Return whether trees and bounds come from searches of each subset of the columns that a tree may use: of depth
-    DEEP if a sweep over all of them takes longer, and deeper within a limit if the table is not large."""
+    """Return whether to get trees and bounds from a separate search of each subset of the columns that a tree may use:
+    at depth DEEP if a sweep over all subsets takes longer, and at higher depths with a time limit if the table is not
+    large."""
     arrays, left = problem.derived(Posed).problem.arrays, deadline.seconds_left()
     engine = problem.derived(Posed).search
     if len(arrays.subsets) == 1 or arrays.depth < DEEP:
@@ -187,8 +188,7 @@ def _is_large(problem: Problem) -> bool:
 
 
 def needs_floor(problem: Problem) -> bool:
-    """Return whether the search is so long that a bound by a search without the constraints is worth a part of its
-    time."""
+    """Return whether the search takes so long that part of its time should go to a bound without the constraints."""
     engine = problem.derived(Posed).search
     if by_some_splits(problem):
         return True
@@ -203,8 +203,8 @@ def needs_floor(problem: Problem) -> bool:
 
 
 def may_end_first(problem: Problem) -> bool:
-    """Return whether the search comes first within a limit: it would need no bound by another search if it had no
-    limit, and one pass over all trees is not longer than its part of the time."""
+    """Return whether the search runs first under a time limit: without the limit it would need no bound by another
+    search, and one pass over all trees fits into its fraction of the time."""
     left, engine = deadline.seconds_left(), problem.derived(Posed).search
     if left is None or not needs_floor(problem):
         return False
@@ -219,7 +219,7 @@ def may_end_first(problem: Problem) -> bool:
 
 
 def search_first(problem: Problem, start: HeapTree | None, progress: Callable[..., None], floor: float) -> Searched:
-    """Run `search` for its part of the time that is left; a later `search` continues from its results."""
+    """Run `search` for its fraction of the remaining time; a later `search` continues from its results."""
     with deadline.within(deadline.time_share(np.inf, SEARCH_FRACTION)):
         return search(problem, start, progress, floor)
 
@@ -229,9 +229,9 @@ def _sums(problem: Problem) -> float:
 
 
 def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np.ndarray | None]:
-    """Return (a tree over a few splits of each column, in a part of the time, if there are so many splits that a good
-    tree would come late; `start` if that costs no more, or if there are few; and the multipliers of that search,
-    None without one)."""
+    """Return (tree, multipliers). If there are so many splits that a good tree would come late, search a few splits of
+    each column for a fraction of the time; the tree is the result or `start`, whichever is cheaper. With few splits the
+    tree is `start` and the multipliers are None."""
     engine, posed = problem.derived(Posed).search, problem.derived(Posed).problem
     depth, some = posed.arrays.depth, isinstance(engine, CoarseSearch)
     if ends_soon(engine) or not depth:
@@ -248,7 +248,7 @@ def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np
         multipliers = found.multipliers
         if found.tree is not None:
             start = cheaper(problem, posed.tree(*found.tree), start)
-    # Otherwise a search with prices finds its tree as soon.
+    # At other depths, or with searches of subsets, the search at multipliers finds such a tree as quickly.
     if left is not None and depth > SOON and (depth > DEEP or not by_subsets(problem)):
         with deadline.within(deadline.time_share(np.inf, PRICED)):
             start = cheaper(problem, priced_tree(posed, multipliers, least_rows(problem)), start)

@@ -25,10 +25,10 @@ from odtc.problem.exact_objective import comparable_cost, plain_costs, same_obje
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
-MOST_CELLS = 20_000_000  # of the table of the trees by branch nodes and cost
-ROUNDING = 1e-9  # of the largest cost of all rows: the error of sums that are not whole numbers
-PROOF = 0.5  # of the time, for the proof of the best tree
-COUNT = 0.7  # of the time that is left then, for the count
+MOST_CELLS = 20_000_000  # maximum size of the table of trees by branch nodes and cost
+ROUNDING = 1e-9  # error of sums that are not whole numbers, relative to the largest cost of all rows
+PROOF = 0.5  # fraction of the time for the proof of the best tree
+COUNT = 0.7  # fraction of the time that then remains, for the count
 
 
 class DpflowNearOptimalTrees:

@@ -58,7 +58,7 @@ PAPER = (
 BEYOND = True
 WEIGHS = True
 DEFAULT_CUTS = ("class_sizes",)
-START = "oblique:restarts=50"  # of 1,000 a start takes seconds, and is seldom better
+START = "oblique:restarts=50"  # with 1,000 restarts a start takes seconds, and is seldom better
 CHANGES = (
     ModelChange("M = 1 in the file (Theorem 2): α1 M, α2 M, 1 and ε / M", SAME, SAME),
     ModelChange("v = g - h·x replaces p⁺ - p⁻, and one row covers all leaves on a side of a node", SAME, TIGHTER),
@@ -68,8 +68,8 @@ CHANGES = (
     MERGED,
 )
 GIVEN, FOLDS = "given", "folds"
-WIDE = 0.01  # ε, if margins are soft and their penalties chosen
-LEAST = 1e-4  # margins below it are near the tolerance of solvers
+WIDE = 0.01  # the value of ε if margins are soft and their penalties are chosen by held-out rows
+LEAST = 1e-4  # smallest margin: below it, margins are close to the tolerance of solvers
 VARIANTS = (
     # A margin of 0.01 is less than what separates the few rows that the laws draw, and α1 is more than any error costs
     # by it.
@@ -273,7 +273,7 @@ def build(problem: Problem) -> Model:
     form.set_bounds(m, node, planes, 1.0 / problem.params.M)
     if onehot:
         # Σ_k λ_lk = 1;   c_i >= z_il - λ_{l,y_i}
-        label = m.columns("label", leaf, klass)  # of no role: decoding relabels the leaves
+        label = m.columns("label", leaf, klass)  # without a role, because decoding relabels the leaves
         one = m.rows("one", leaf, lower=1, upper=1)
         m.add(one[L[:, None]], label[L[:, None], np.arange(K)])
         wrong = m.rows("wrong", row, leaf, lower=0)

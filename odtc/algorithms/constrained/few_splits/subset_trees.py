@@ -1,7 +1,8 @@
 """The cheapest trees over each subset of columns, if these have few splits (four_levels).
 
-A limit on columns leaves so few splits to one tree that trying all of its trees takes less time than building the
-tables of all splits (lagrangian_pass). Needs the compiled loops, and splits that are allowed at all positions.
+If a constraint limits the columns of a tree, one subset of columns has so few splits that trying all of its trees takes
+less time than building the tables of all splits (lagrangian_pass). This needs the compiled loops, and splits that are
+allowed at all positions.
 """
 
 from collections.abc import Callable
@@ -16,20 +17,19 @@ from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights, sums
 from odtc.algorithms.constrained.trace_tree import Structure
 from odtc.algorithms.equal_rows import equal_rows
 
-DEPTHS = (3, 4)  # of whole trees
-MANY = 200_000  # outcomes of rows for splits, from which on tables of all splits are not quicker at depth 3
-MOST_HELD = 2**28  # bytes of the patterns of all subsets
-MOST_TABLES = 16  # subsets whose tables are kept
-OF_COLUMN = 5.0  # splits of a column, about, if the columns of splits are not known
-MOMENT = 3e7  # steps between two checks of the time
-RATE = 3e8  # steps that the kernel takes in a CPU second, about
-SHORT = 0.4  # CPU seconds of a pass without the kernel, from which it is used
+DEPTHS = (3, 4)  # supported depths of a tree
+MANY = 200_000  # rows times splits; up to this number, tables of all splits are as fast at depth 3
+MOST_HELD = 2**28  # maximum number of bytes for the stored patterns of all subsets
+MOST_TABLES = 16  # number of subsets whose tables are cached
+OF_COLUMN = 5.0  # assumed number of splits of a column, if the columns of the splits are not known
+MOMENT = 3e7  # steps between two checks of the deadline
+RATE = 3e8  # approximate number of kernel steps per CPU second
+SHORT = 0.4  # CPU seconds; the kernel is used if a pass without it takes longer
 PLAIN, PAIRS = 2e8, 2e9  # sums of a pass without them, and rows that are counted by pairs of splits, in a CPU second
 
 
 def steps(problem: ConstrainedProblem) -> float:
-    """Return about how many steps one pass over all subsets of columns takes, without savings for trees that cost too
-    much."""
+    """Return the approximate number of steps of one pass over all subsets of columns, if no tree is excluded early."""
     each = np.bincount(problem.column, minlength=problem.subsets.shape[1]).astype(float)
     splits = problem.subsets @ each
     columns = np.maximum(problem.subsets.sum(axis=1), splits / OF_COLUMN)
@@ -38,14 +38,13 @@ def steps(problem: ConstrainedProblem) -> float:
 
 
 def without(problem: ConstrainedProblem) -> float:
-    """Return about how many CPU seconds a pass takes without these loops, with the pairs of splits that are counted
-    for it."""
+    """Return the approximate CPU seconds of a pass without these loops, including the time to count pairs of splits."""
     n_splits, depth = len(problem.column), problem.depth
     return sums(n_splits, depth) / PLAIN + len(problem.X) * float(n_splits) ** depth / PAIRS
 
 
 def takes(problem: ConstrainedProblem) -> bool:
-    """Return whether the kernel supports a problem, and is quicker."""
+    """Return whether the kernel supports a problem and is faster than the tables."""
     if problem.depth not in DEPTHS or problem.below is not None or not problem.allowed.all():
         return False
     slow = problem.depth > DEPTHS[0] or len(problem.X) * len(problem.column) > MANY
@@ -65,7 +64,7 @@ class Cells:
     ----------
     splits : int (splits,)
     cell : int64 (rows,)
-    size : int, how many cells there are
+    size : int, the number of cells
     turns : int (splits,), flips of each split
     flips : int64 (flips, 2), a cell, and 1 or -1
     """
@@ -144,7 +143,7 @@ class Patterns:
 
     @property
     def steps(self) -> float:
-        """About how many steps the trees below one root take."""
+        """The approximate number of steps to try all trees below one root."""
         patterns, columns, splits = self.cell.shape[1], len(self.cell), len(self.splits)
         inner = columns**2 * patterns / 4 + 4 * splits**2
         return float(2 * (2 * splits) ** (self.counts.problem.depth - 3) * inner)

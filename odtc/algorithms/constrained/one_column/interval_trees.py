@@ -1,17 +1,17 @@
-"""The best tree under constraints over the thresholds of one column, exactly: its leaves divide the ranks into
-intervals.
+"""Exact search for the best constrained tree on one column: its leaves divide the ranks of the column into intervals.
 
 The T splits of a column, which are nested, divide the rows into cells 0 … T, by the number of splits for which a row
 has outcome 1. A tree of depth D over them divides the cells into at most 2^D intervals with a label each, and every
-such division is a tree of that depth. Two neighbours with one label are one leaf, which costs and uses no more. So all
-trees are the walks over the cells in which the current leaf continues by a cell, or another one begins:
+such division is a tree of that depth. Two neighbouring intervals with the same label can be merged into one leaf, which
+costs and uses no more. So every tree is a walk over the cells; at each cell the current leaf continues, or the next one
+begins:
 
     (cost, uses) of a walk at a cell, with its number of leaves and the label of the last one.
 
-A walk is dropped if another with as many leaves and the same last label uses the same and costs no more (with one sum:
-uses no more), or if the minimum still to come, of its cost, of each sum or of both weighted by multipliers, is too
-much. The multipliers that bound the cost best (Kelley's cuts) determine where to begin: trees that cost little more
-than that bound are searched for first, so that few walks remain.
+A walk is dropped if another one with as many leaves and the same last label uses the same and costs no more (with one
+sum: uses no more). It is also dropped if a lower bound on its completion exceeds a limit: on its cost, on a sum, or on
+both weighted by multipliers. The multipliers that bound the cost best (Kelley's cuts) determine where to begin: trees
+that cost little more than that bound are searched for first, so that few walks remain.
 """
 
 from collections.abc import Callable
@@ -29,9 +29,9 @@ from odtc.algorithms.constrained.constrained_problem import (
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.subtree_options import kept
 
-MOST_WALKS = 2_000_000  # to one cell
-ROUNDS = 14  # of multipliers
-NEAR, WIDER = 0.01, 4  # of the bound: how much more trees may cost at first, and how many times as much after each try
+MOST_WALKS = 2_000_000  # maximum number of walks to one cell
+ROUNDS = 14  # maximum number of multipliers tried
+NEAR, WIDER = 0.01, 4  # margin above the bound of the first try, relative to it, and its growth factor for each retry
 
 Tree = tuple[np.ndarray, np.ndarray]
 
@@ -50,9 +50,9 @@ class IntervalTrees:
     Parameters
     ----------
     problem : ConstrainedProblem
-        One for which `takes` is true.
+        A problem for which `takes` is true.
     splits : int (splits,)
-        From the one with the most ones on, as returned by `nested_order`.
+        In descending order of the number of ones, as returned by `nested_order`.
     tick : Callable[[], None]
         Raises when the time is over.
 
@@ -84,7 +84,7 @@ class IntervalTrees:
         before = np.concatenate([np.zeros((1, *own.shape[1:])), own.cumsum(axis=0)])
         leaf = np.concatenate([np.zeros((problem.n_labels, 1)), problem.leaf_uses.T], axis=1)
         reached = before[np.minimum(self.end, n_cells), np.arange(problem.n_labels)]
-        self.begun = reached - before[:-1] + leaf  # of a leaf that begins at a cell, up to where it may end first
+        self.begun = reached - before[:-1] + leaf  # the first possible end of a leaf that begins at a cell
         self.branch = np.append(problem.branch_cost, problem.branch_uses).astype(float)
         self.most_leaves = min(2**problem.depth, n_cells)
         self.scale, self._largest = fixed_point(problem)

@@ -1,7 +1,7 @@
 """The constrained search for trees that may split on only one column, over any number of its thresholds.
 
-The trees over each column are divisions of its ranks into intervals (interval_trees). All of them are tried, column by
-column, the most promising column first.
+A tree on one column divides its ranks into intervals (interval_trees). All such trees are searched column by column,
+the most promising column first.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The roots of ordered splits at some multipliers, the cheapest first, by intervals of each scale.
+"""Search for the cheapest root split at fixed multipliers, by bounds on intervals of each scale.
 
 With x < y on one scale, left(f) the rows with outcome 0 for f and W(S, C) the least weighted cost of a subtree of rows
 S over the columns C, every root f between them has
@@ -64,14 +64,15 @@ class RootSweep:
         Parameters
         ----------
         limit : float
-            A subset of columns over which no tree of an interval weighs less than this is not bounded inside it.
+            Subsets of columns for which no tree of an interval has a smaller weighted cost are ignored inside the
+            interval.
 
         Returns
         -------
         scale, place : int
             The root.
         among : int (some subsets,)
-            The subsets of columns of which some tree may weigh less than the limit.
+            The subsets of columns for which some tree may have a weighted cost below the limit.
         value : float64 (some subsets,)
             The least weighted cost of a tree with it over each of these.
         """

@@ -1,4 +1,4 @@
-"""W of the two outcomes of roots: the least weighted cost of a subtree of their rows over each subset of columns.
+"""The costs W of the two sides of a root: the least weighted cost of a subtree for their rows, by subset of columns.
 
 all_thresholds describes the bounds that follow from W; stump_pairs and two_splits have the sides of depth 2.
 """

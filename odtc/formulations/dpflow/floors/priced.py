@@ -1,4 +1,4 @@
-"""A bound under constraints by a search without them: uses of the constraints are priced into the costs of rows.
+"""A lower bound under constraints by a search without them: multipliers add the uses of the constraints to row costs.
 
 At multipliers m ≥ 0, in units of 1 / D, every tree with Σ uses_r ≤ bound_r for all r has
 
@@ -30,10 +30,10 @@ from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
-A_MOMENT = 0.04  # of the time, for the bound of one choice of multipliers
-WORSE = 2  # choices in a row that show less end the choosing
-DIGITS = 4  # binary ones of a multiplier of few
-SMALLEST = 2.0**-7  # times the multipliers that are given
+A_MOMENT = 0.04  # fraction of the remaining time for the bound at one choice of multipliers
+WORSE = 2  # after this many choices in a row that prove less, no more are tried
+DIGITS = 4  # number of significant bits of a rounded multiplier
+SMALLEST = 2.0**-7  # smallest factor by which the given multipliers are reduced
 
 
 class Priced:
@@ -120,9 +120,9 @@ class BoundByBins:
         return self.floor
 
     def _at_the_best_prices(self, tell) -> tuple[Priced, BinBound]:
-        """Return the multipliers, or all of them halved, and so on: the ones that prove the highest bound in a moment
-        each. A search over few splits among which nothing satisfies the constraints has raised them as far as
-        possible."""
+        """Choose among the given multipliers, half of them, a quarter, and so on: the choice that proves the highest
+        bound in a moment. The given ones may be far too high, because a search over few splits raises them as far as
+        possible if no tree over these splits satisfies the constraints."""
         best, most, worse, factor = None, -1.0, 0, 1.0
         while worse < WORSE and factor >= SMALLEST:
             began = time.monotonic()
@@ -136,7 +136,7 @@ class BoundByBins:
             else:
                 worse += 1
             factor /= 2
-            if not bins.parts or made - began > moment:  # too large a table to look at it again and again
+            if not bins.parts or made - began > moment:  # the table is too large for repeated tries
                 break
         return best
 
@@ -199,7 +199,7 @@ class BoundBySearch:
 
     @property
     def tree(self) -> HeapTree | None:
-        """Return the best tree over the splits of the one that is cheapest so far; None if none satisfies the
+        """Return the best tree over the splits of the cheapest tree so far; None if no such tree satisfies the
         constraints."""
         if (split := self.split) is None or not (split >= 0).any():
             return None
@@ -208,7 +208,7 @@ class BoundBySearch:
 
     @property
     def split(self) -> np.ndarray | None:
-        """Return int32 (2^(depth + 1),): the splits of the tree that is cheapest so far; None before there is one."""
+        """Return int32 (2^(depth + 1),): the splits of the cheapest tree so far; None if there is no tree yet."""
         if self._made is None:
             return None
         priced, search, _ = self._made
@@ -237,9 +237,8 @@ class BoundBySearch:
 
 
 def of_few_digits(multipliers: np.ndarray) -> np.ndarray:
-    """Return float64: multipliers that differ little from the given ones, float64, so that costs at them are multiples
-    of a unit that is not small. Then sums fit into 32 bits, for which loops are compiled sooner, and take half the
-    memory."""
+    """Return float64: the given multipliers, float64, rounded to DIGITS significant bits. Weighted costs are then
+    multiples of a unit that is not too small, so their sums fit into 32 bits, which takes half the memory."""
     fraction, exponent = np.frexp(multipliers)
     return np.ldexp(np.rint(np.ldexp(fraction, DIGITS)), exponent - DIGITS)
 

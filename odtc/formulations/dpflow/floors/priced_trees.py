@@ -1,4 +1,4 @@
-"""Quickly found trees under constraints over very many thresholds: trees that are cheap once uses have a price.
+"""Good trees under constraints in a short time, over very many thresholds: trees of low weighted cost at multipliers.
 
 At multipliers m a row costs w = D · cost + Σ_r m_r uses_r (odtc.formulations.dpflow.floors.priced). If m is good, the
 uses of a tree over few cuts of each column that is cheap by w (odtc.algorithms.thresholds.coarse_tree) are close to the
@@ -18,12 +18,12 @@ from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
-ROUNDS = 8  # of multipliers
+ROUNDS = 8  # maximum number of multipliers tried
 # The next multipliers are at most FURTHER times the last ones, or half of the multiplier at which the largest use of
 # one row costs as much as the largest cost.
 FURTHER, NEAR = 2, 0.5 / BOX
 PARTS = 16  # bins of a column
-SMALL = 3  # levels of a tree whose splits are soon searched in any order
+SMALL = 3  # up to this depth, a search over all orders of a tree's splits is fast
 
 
 def priced_tree(posed: SearchProblem, multipliers: np.ndarray, least: int) -> HeapTree | None:

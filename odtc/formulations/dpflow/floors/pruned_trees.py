@@ -1,9 +1,9 @@
-"""A tree under constraints at once: the splits of CART, pruned and labelled so that they satisfy the constraints.
+"""A quick tree under constraints: the splits of CART, pruned and labelled so that they satisfy the constraints.
 
-The greedy splits (odtc.heuristics.cart) are cut off below some of their nodes in every way, and the leaves get the
-cheapest labels that satisfy the constraints. The cost of a way is at least the cost of its leaves with any labels, so
-the ways are tried in this order, and those that cannot cost less than the best so far are left out. This takes a
-moment for any number of splits, so that a search that is ended early has a tree, and never a worse one than these.
+The greedy tree (odtc.heuristics.cart) is pruned in every possible way, and the leaves get the cheapest labels that
+satisfy the constraints. The cost of the leaves with their best labels is a lower bound for each pruned tree, so they
+are tried in this order, and trees that cannot cost less than the best so far are skipped. This takes a moment for any
+number of splits, so a search that is ended early has a tree, and never a worse one than this.
 """
 
 from itertools import islice
@@ -19,11 +19,11 @@ from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
-LEVELS = 4  # of a greedy tree that is pruned in every way; a deeper one is cut off here first
-MOST_WAYS = 100  # of pruning, with labels that are looked for
-MOST_LABELLINGS = 2_000  # of one way
-MOST_CHECKED = 200  # trees that are looked at in full
-FEW_CHECKED = 30  # of them after the deadline
+LEVELS = 4  # levels of the greedy tree that are pruned in every way; deeper levels are cut off first
+MOST_WAYS = 100  # maximum number of pruned trees for which labels are searched
+MOST_LABELLINGS = 2_000  # maximum number of labellings of one pruned tree
+MOST_CHECKED = 200  # maximum number of trees that are checked against all constraints
+FEW_CHECKED = 30  # the same limit after the deadline
 
 
 def pruned_tree(posed: SearchProblem) -> HeapTree | None:

@@ -1,17 +1,18 @@
-"""A bound under constraints by searches at rising prices, each over a subset of the columns that a tree may use.
+"""A lower bound under constraints by searches at improving multipliers, one for each subset of columns of a tree.
 
-A limit on distinct columns leaves a problem for each subset of this size: few columns have few different rows, so a
-search at multipliers (odtc.formulations.dpflow.floors.priced) soon ends over all their thresholds, also at depth 4.
-Without such a limit there is one subset, of all columns. The least bound of all subsets is one of all trees, so the
-subset of least bound is always next: its bound is raised to a part of the cost of the known tree, first to a small one.
-At the same prices a search continues where it ended. A bound over all columns at once, without prices, comes first,
-because it is there before each of many subsets was looked at.
+If a constraint limits the number of distinct columns, there is one problem for each subset of that size. Few columns
+have few distinct rows, so a search at multipliers (odtc.formulations.dpflow.floors.priced) ends soon even with all
+their thresholds at depth 4. Without such a limit, the only subset is the set of all columns. The minimum of the bounds
+of all subsets is a bound for all trees. So the subset with the smallest bound is always next: its bound is raised to a
+fraction of the cost of the known tree, at first a small one. A search at the same multipliers continues where it
+stopped. Before that, one search over all columns without multipliers gives a first bound, because searching each of
+many subsets takes longer.
 
-A search that has ended below that gives the cheapest tree at its multipliers. The cost and the uses of this tree give a
+A search that ends below this goal gives the cheapest tree at its multipliers. The cost and the uses of this tree give a
 cut (odtc.algorithms.constrained.multipliers), and the next search is at the multipliers that maximise the minimum of
-all cuts of the subset. So the bound rises to the best one that multipliers can prove, over all trees of the depth. The
-trees on the way, with labels chosen again, are good ones. Where no multipliers promise more, one of several subsets is
-searched under the constraints themselves (odtc.algorithms.constrained.engines), which is soon done over few columns.
+all cuts of the subset. So the bound rises to the best one that multipliers can prove. The trees found on the way, with
+labels chosen again, are often good. If no multipliers promise a higher bound and there are several subsets, the subset
+is searched under the constraints themselves (odtc.algorithms.constrained.engines), which is fast over few columns.
 """
 
 from collections.abc import Callable
@@ -38,10 +39,11 @@ from odtc.formulations.dpflow.floors.splits_of_tree import SplitsOfTree
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
-# Of the cost of the known tree, to which the bounds of many subsets rise in turn; up to DEEP they rise to it at once.
+# Goals for the bounds of many subsets, as fractions of the cost of the known tree. Up to depth DEEP, 1.0 is the only
+# goal.
 PARTS = 0.5, 0.8, 0.9, 1.0
-GROWS = 2.0  # times the bound of a subset is its next goal, if no tree is known
-WHOLE = 0.2  # of the time, for a bound over all columns at once before that of the first subset; not up to DEEP
+GROWS = 2.0  # if no tree is known, the next goal for a subset is this multiple of its bound
+WHOLE = 0.2  # fraction of the time for a first bound over all columns together; only at depths above DEEP
 
 
 class Subset:
@@ -59,10 +61,10 @@ class Subset:
     Attributes
     ----------
     floor : float
-        No tree over these columns that satisfies the constraints, and costs less than the best one known, has a lower
-        objective.
+        A lower bound on the objective of every tree over these columns that satisfies the constraints and is better
+        than the best known tree.
     multipliers : float64 (constraints,) or None
-        Those of the search, or of the next one; None if none promise a higher bound.
+        The multipliers of the current search, or of the next one; None if no multipliers promise a higher bound.
     """
 
     def __init__(self, scales: np.ndarray | None, splits: np.ndarray, cuts: Cuts):
@@ -158,7 +160,7 @@ class BoundByRaisedPrices:
             one.search = BoundBySearch(self._posed, one.multipliers, one.scales, self._scales)
         told(one.search.run(told, goal))
         if one.search.ended and one.floor >= goal:
-            if len(one.tried) > 1:  # these prove more than the first ones
+            if len(one.tried) > 1:  # these multipliers prove more than the first ones
                 self._first = one.multipliers
             return True
         with deadline.cut_short():
@@ -169,8 +171,8 @@ class BoundByRaisedPrices:
         return True
 
     def _close(self, one: Subset) -> bool:
-        """Search a subset for the best tree under the constraints that costs less than the known one, if there are
-        several; return whether its bound has risen."""
+        """If there are several subsets, search this one under the constraints for a tree that costs less than the known
+        one; return whether its bound has risen."""
         before, unit = one.floor, self._posed.unit
         with deadline.cut_short():
             if len(self._subsets) == 1 or deadline.is_over():

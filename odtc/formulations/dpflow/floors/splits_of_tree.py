@@ -1,5 +1,5 @@
-"""The splits of a tree whose labels are still to be chosen: the cheapest labels at prices of the constraints, the
-cheapest that satisfy them, and the best tree over the same splits in any order."""
+"""The splits of a tree without labels: find the cheapest labels at multipliers, the cheapest labels that satisfy the
+constraints, and the best tree over the same splits in any order."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -34,12 +34,12 @@ class SplitsOfTree:
     split : int (2^(depth + 1),)
         The split of each node in heap order, -1 for a leaf.
     look : callable
-        Called now and then; raises to end.
+        Called now and then; it raises an exception to end the search.
 
     Attributes
     ----------
     asked : int (splits,)
-        The different splits, rising.
+        The distinct splits, in ascending order.
     own : int32 (2^(depth + 1),)
         The position of the split of each node in `asked`, -1 for a leaf.
     leaves : int (rows,)
@@ -86,7 +86,8 @@ class SplitsOfTree:
             return None
 
     def in_any_order(self, below: float = np.inf) -> tuple[Tree, int] | None:
-        """Return the same for the best tree over these splits that is soon found."""
+        """Return (tree, cost) like `cheapest`, for the best tree over these splits in any order, as far as it is found
+        quickly."""
         return self._kept(ConstrainedSearch(self.problem, deadline.is_over).run(exactly=False), below)
 
     def _kept(self, found: Labelled | Found | None, below: float) -> tuple[Tree, int] | None:

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from odtc.model.milp import Model
 
 
-TRIED = 20  # of the thresholds of an ordered feature at one state
-SUM = 100  # multiplications take as long as one sum of a table
+TRIED = 20  # assumed number of evaluated thresholds of an ordered feature at one state
+SUM = 100  # number of multiplications that take as long as one sum of a table
 MOMENT = 1e7  # sums of a search that is tried before a model is chosen: about a second
 QUICK = 1e9  # sums of a search that is tried before one of more levels is refused: about ten seconds
 MANY = 8  # thresholds per ordered feature, on average: with fewer there is little to leave out

@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 
 OFTEN = 0.05  # seconds between two reports
 start = states.start
-GROWN = 2e6  # rows times columns of which a tree is made deeper in a moment after the limit
-MANY = 32  # numbers, from which on medians are searched for among sorted rows
+GROWN = 2e6  # rows times columns; up to this size, a tree can still be made deeper quickly after the time limit
+MANY = 32  # distinct target values; with more, the search for medians uses sorted rows
 FEW_TREES = 20_000  # cuts to the power of the depth: all trees are compared, whatever rounding is
 ROUNDED = 1e-12  # relative: largest excess of a bound in doubles over the exact one
 COMPARED = "regression", "linear", "median", "survival"  # tasks whose near-optimal trees are compared by exact costs
 MOST_LIKELIHOOD = 1e-6  # of all events: near-optimal trees are compared exactly if rounding adds less to their costs
 EXACT_BELOW = 10**11  # whole costs below are exact in the search for medians, whose equality is 10^-12
-MEDIANS_OFF = 2e-12  # of Σ w |y - median|, times the rows: what rounding adds to costs around medians, and more
+MEDIANS_OFF = 2e-12  # times the rows: upper bound on the rounding error of costs, relative to Σ w |y - median|
 UNCERTIFIED = "a certificate of medians takes at most {} numbers, and whole ones that add up to {:g} or less"
 
 MOST_PRICE = 1e300  # penalty of a branch node, in units of the search: the costs of all rows are less
