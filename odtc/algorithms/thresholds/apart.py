@@ -1,13 +1,12 @@
-"""Splits of one proof as subproblems of other processes (odtc.algorithms.thresholds.workers).
+"""Proof of a tree by several processes, each of which evaluates single cuts (odtc.algorithms.thresholds.workers).
 
-A part is one cut of the root in its interval, or of a side of the root if the root has few cuts. Each process has a
-few parts at a time. Its results, the bounds of the sides and the trees found, are used for the next parts at once: the
-best tree is shared, and intervals that it settles are never handed out. The bound of all trees and the certificate
-follow from these bounds as if this process had found them. Each process searches the same ranked rows with a memory of
-its own, which it keeps from part to part; it returns only states of height 3 and more, because a certificate does not
-name lower ones.
+A part is one cut of the root in its interval, or of a side of the root if the root has few cuts. Each process has AHEAD
+parts at a time. As soon as a part ends, its bounds and trees are used for the next parts: the best tree is shared, and
+intervals that the bounds close are never handed out. The bound on all trees and the certificate follow from these
+bounds as if this process had computed them. Each process searches the same ranked rows with its own memory, which it
+keeps from part to part. It returns only states of height 3 and more, because a certificate does not name lower ones.
 
-If processes are lost, their intervals are open again and handed out once more: a kill costs only the parts in
+If processes are lost, their intervals are open again and handed out once more, so a kill costs only the parts in
 progress.
 """
 
@@ -20,10 +19,10 @@ import numpy as np
 from odtc.algorithms.thresholds import side_by_side, workers
 from odtc.base import deadline
 
-ALONE = 3.0  # CPU seconds of a search until others are started: about what their start costs
-AHEAD = 2  # parts of each process: one that it works on, and the next
-FEW = 16  # cuts of the root for each process, below which those of its sides are handed out
-LEAST = 3  # height of a node whose splits are handed out, and of a state that is handed back
+ALONE = 3.0  # CPU seconds of a search before other processes are started: about as much as starting them takes
+AHEAD = 2  # parts of each process at a time: the one that it works on, and the next
+FEW = 16  # cuts of the root per process; if there are fewer, cuts of the sides of the root are handed out instead
+LEAST = 3  # minimum height of a node whose cuts are handed out, and of a state that is returned
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def halve(search: Any, node: Any, height: int, need: int, known: Any, intervals:
         try:
             _hand_out(team, *asked)
             return
-        except workers.TeamLost as problem:  # what it has found is known here
+        except workers.TeamLost as problem:  # results received before are kept
             team.lose(problem)
     _halve_here(*asked, until=np.inf)
 
@@ -105,10 +104,11 @@ def _halve_here(search, node, height, need, known, intervals, until):
 
 
 def _hand_out(team, search, node, height, need, known, intervals):
-    """Halves all by the processes of a team. Raises TeamLost; the intervals that are open then are those that were."""
+    """Halve the open intervals with the processes of a team. If processes are lost, raise TeamLost; the intervals of
+    their parts are then open again."""
     team.begin(search, _ready, (type(search), search.ranked, search.room // (team.size + 1)))
     inside = None if node is search.root else node.key
-    waiting: dict[Any, Any] = {}  # what is left of the interval, of each part that is handed out
+    waiting: dict[Any, Any] = {}  # for each part in progress, the rest of its interval
     try:
         while True:
             cutoff = search.cutoff(node, height, need, known)
@@ -157,8 +157,8 @@ def _check() -> None:
 
 
 def _evaluate(search: Any, part: Part) -> tuple[Any, ...]:
-    """Return (end, the points and the best tree that it adds, states, sets evaluated, effort, intervals made, the
-    greatest height that was forgotten)."""
+    """Evaluate a part in this process. Return (End, Known with the new points and the best tree, new states, number of
+    sets evaluated, effort, number of intervals made, greatest height of a state dropped from the memory)."""
     node = search.root
     if part.inside is not None:
         bits = np.frombuffer(part.inside, np.uint8)

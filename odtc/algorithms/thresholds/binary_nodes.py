@@ -1,16 +1,16 @@
 """Nodes of a search over few binary splits: trees of depth 2 by sums over pairs of splits.
 
-With x_f(e) in {0, 1} and the saving of each label on each entry, P_k[f, g], the savings of label k on the entries with
-outcome 1 for f and for g, give every tree of depth 2 at once: with s_k[f] = P_k[f, f] and t_k the sums of all entries,
+Let P_k[f, g] be the sum of the savings of label k over the entries with outcome 1 for the splits f and g. With
+s_k[f] = P_k[f, f] and t_k the sum over all entries, the sums by the outcomes of (f, g) give every tree of depth 2:
 
     (1, 1): P_k[f, g]           (0, 1): s_k[g] - P_k[f, g]
     (1, 0): s_k[f] - P_k[f, g]  (0, 0): t_k - s_k[f] - s_k[g] + P_k[f, g]
 
 With two labels only P, the sums of signed gains, is needed: two leaves with sums a and b save |a| + |b| = max(|a + b|,
-|a - b|). P of one side of a split is P of the node minus P of the other side, so only the smaller side is counted:
-row by row by a kernel (binary_pairs), which counts the rows of the data in the same way if each leaf must have a least
-number of them. Outcomes that most entries have are taken as 0 in P, because the formulas are the same if 0 and 1 of a
-split are exchanged. A column of more than two ranks is one split for each of its cuts.
+|a - b|). P of one side of a split is P of the node minus P of the other side, so only the smaller side is counted,
+row by row by a kernel (binary_pairs). If leaves must have a minimum number of data rows, the kernel counts these in the
+same way. The outcome of most entries is 0 in P, because P has then fewer terms, and the formulas are the same if the
+outcomes of a split are exchanged. A column of more than two ranks is one split for each of its cuts.
 """
 
 from collections.abc import Callable
@@ -23,17 +23,16 @@ from odtc.algorithms.thresholds.ranks import RankedRows
 
 NEVER = 1 << 59  # more than any cost
 EXACT = 2**24  # whole numbers below it are exact in float32
-TABLE = 2**27  # bytes of the sums over triples of splits at most
-SETS = 2**27  # bytes for sets of entries of which the best tree of height 3 is remembered, at most
-FEW_SETS = 2**10  # of them at first
-NOTHING = np.zeros((0, 0), np.int64)  # in place of rows that do not count
+TABLE = 2**27  # maximum bytes of the sums over triples of splits
+SETS = 2**27  # maximum bytes of the stored sets of entries with the costs of their best trees of height 3
+FEW_SETS = 2**10  # initial number of these sets
+NOTHING = np.zeros((0, 0), np.int64)  # in place of row counts that are not needed
 LONG = 1e8  # additions of a kernel: about a tenth of a second
 
 
 class BinaryNode:
-    """Entries that a path of splits leaves, with their cost as a leaf; `sums` is the saving of each label, and `pairs`
-    are the sums P, the weights of the entries with outcome 1, and their rows of the data by pairs, once they are
-    counted."""
+    """Entries that reach a node by a path of splits, with their cost as a leaf. `sums` has the saving of each label.
+    `pairs`, once counted, has the sums P, the weights of the entries with outcome 1, and the data rows by pairs."""
 
     __slots__ = ("cuts", "entries", "key", "label", "last", "leaf", "pairs", "rows", "sibling", "sums", "weight")
 
@@ -45,24 +44,24 @@ class BinaryNode:
 
     @property
     def n(self) -> int:
-        """Entries."""
+        """Return the number of entries."""
         return len(self.entries)
 
     @property
     def held(self) -> np.ndarray:
-        """These entries, int64 (entries of the node,)."""
+        """Return the entries, int64 (entries of the node,)."""
         return self.entries
 
 
 class BinaryNodes:
-    """The nodes of ranked rows with few cuts in all (`RankedRows.by_splits`); an entry answers 0 to a split if it is on
-    the left side of the cut."""
+    """The nodes of ranked rows with few cuts in total (`RankedRows.by_splits`). An entry has outcome 0 for a split if
+    it is on the left side of the cut."""
 
     def __init__(self, ranked: RankedRows):
         self.ranked = ranked
         self.type = np.float32 if 4 * int(ranked.most.sum()) + int(ranked.count.sum()) < EXACT else np.float64
         cuts = ranked.rank.max(axis=0, initial=0).astype(np.int64)
-        self.before = np.concatenate([[0], cuts.cumsum()])  # splits of the columns before each
+        self.before = np.concatenate([[0], cuts.cumsum()])  # the number of splits of the columns before each
         self.of_column = np.repeat(np.arange(len(cuts)), cuts)
         self.of_rank = np.arange(self.before[-1]) - self.before[self.of_column]
         self.answer = ranked.rank.T[self.of_column] > self.of_rank[:, None]
@@ -76,17 +75,17 @@ class BinaryNodes:
         self.most, self.count = ranked.most, ranked.count
         self.inside = np.zeros(max(1, ranked.n), np.uint8)
         self.splits, self.parted = len(self.of_column), (-1, False)
-        self.saves = np.zeros(0, np.int64)  # by each first split, of the tree of height 3 that was sought last
-        self._saves_of = b""  # the set of entries of this tree
-        self._room: tuple | None = None  # for the kernels of more height
-        self._sets = 0  # that they have looked at
+        self.saves = np.zeros(0, np.int64)  # by first split, for the last tree of height 3 that was sought
+        self._saves_of = b""  # the set of entries of its node
+        self._room: tuple | None = None  # arrays of the kernels of height 3 and 4
+        self._sets = 0  # number of sets of entries that these kernels searched
 
     def root(self) -> BinaryNode:
-        """All entries."""
+        """Return the node of all entries."""
         return self.node_of(np.ones(self.ranked.n, bool))
 
     def node_of(self, inside: np.ndarray) -> BinaryNode:
-        """The node of these entries, bool (entries,)."""
+        """Return the node of these entries, bool (entries,)."""
         entries = np.flatnonzero(inside)
         return self._node(entries, self._key(entries))
 
@@ -105,7 +104,7 @@ class BinaryNodes:
         return BinaryNode(entries, key, sums, (weight - int(sums[best]), best, weight, rows))
 
     def cuts(self, node: BinaryNode) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """(blocks, starts, weight, rows) of the cuts of each column, as `profile` of the kernels."""
+        """Return (blocks, starts, weight, rows) of the cuts of each column, as `profile` of the kernels does."""
         return self._cuts(node)[0]
 
     def _cuts(self, node):
@@ -126,7 +125,8 @@ class BinaryNodes:
         return node.cuts
 
     def part(self, node: BinaryNode, column: int, cut: int, right: bool) -> tuple[bytes, np.ndarray]:
-        """(the set of the entries on one side of a cut, these entries); beyond the cuts all are on one side."""
+        """Return (the set of the entries on one side of a cut, these entries). A number outside of the cuts puts all
+        entries on one side."""
         cuts, splits, before = self._cuts(node)
         inside = 1 <= cut < cuts[0][column]
         split = int(splits[before[column] + cut - 1]) if inside else -1
@@ -136,7 +136,7 @@ class BinaryNodes:
         return self._key(entries), entries
 
     def child(self, node: BinaryNode, key: bytes, entries: np.ndarray) -> BinaryNode:
-        """The side of a split that `part` said last."""
+        """Return the node of the side of a split that `part` returned last."""
         child = self._node(entries, key)
         split, right = self.parted
         last, node.last = node.last, (split, right, child)
@@ -144,43 +144,44 @@ class BinaryNodes:
         return child
 
     def sides(self, node: BinaryNode, column: int, rank: int) -> list[BinaryNode]:
-        """Both sides of a split, which need not be a cut of the node."""
+        """Return both sides of a split, which need not be a cut of the node."""
         cut = self.cut_of(node, column, rank)
         return [self.child(node, *self.part(node, column, cut, right)) for right in (False, True)]
 
     def narrowed(self, node: BinaryNode, entries: np.ndarray) -> BinaryNode:
-        """The node of some entries of a node."""
+        """Return the node of some entries of a node."""
         return self._node(entries, self._key(entries))
 
     def middle(self, node: BinaryNode, weight: np.ndarray) -> np.ndarray:
-        """Return the rank of each column up to which half of a weight is, which is float (entries of the node,)."""
+        """Return the rank of each column up to which half of a weight is, float (entries of the node,)."""
         above = 2 * (self.answer[:, node.entries] @ weight) > weight.sum()
         return np.bincount(self.of_column[above], minlength=len(self.ranked.columns)).astype(np.uint32)
 
     def split(self, node: BinaryNode, column: int, cut: int) -> tuple[int, int]:
-        """A cut of a node as a split of all entries."""
+        """Return a cut of a node as a split (column, rank) of all entries."""
         _, splits, before = self._cuts(node)
         return column, int(self.of_rank[splits[before[column] + cut - 1]])
 
     def cut_of(self, node: BinaryNode, column: int, rank: int) -> int:
-        """A split as a cut of a node; 0, or more than there are cuts, if it parts nothing."""
+        """Return a split as a cut of a node; 0, or more than the number of cuts, if it does not separate
+        the entries."""
         cuts, splits, before = self._cuts(node)
         if not self.answer[self.before[column] + rank][node.entries].any():
             return int(cuts[0][column])
         return int((self.of_rank[splits[before[column] : before[column + 1]]] <= rank).sum())
 
     def _places(self, node):
-        """(the splits that are cuts of a node, the columns of these, their numbers among the cuts of the column)."""
+        """Return (the splits that are cuts of a node, their columns, their numbers among the cuts of the column)."""
         _, splits, before = self._cuts(node)
         column = self.of_column[splits]
         return splits, column, 1 + np.arange(len(splits)) - before[column]
 
     def named(self, split: int) -> tuple[int, int]:
-        """(column, rank) of a split."""
+        """Return (column, rank) of a split."""
         return int(self.of_column[split]), int(self.of_rank[split])
 
     def stump(self, node: BinaryNode) -> tuple[tuple[int, int] | None, int]:
-        """(the best split of which both sides are leaves, its cost); None if there is none."""
+        """Return (the best split with a leaf on both sides, its cost); None as the split if there is none."""
         splits, column, cut = self._places(node)
         if not len(splits):
             return None, NEVER
@@ -193,12 +194,11 @@ class BinaryNodes:
         return (self.named(splits[at]), int(cost[at])) if cost[at] < NEVER else (None, NEVER)
 
     def gini(self, node: BinaryNode) -> tuple[int, int]:
-        """(column, cut) of the split that leaves the least Gini impurity; (-1, 0) if no split parts the entries."""
+        """Return (column, cut) of the split of least Gini impurity; (-1, 0) if no split separates the entries."""
         return next(iter(self.gini_of_columns(node)), (-1, 0))
 
     def gini_of_columns(self, node: BinaryNode) -> list[tuple[int, int]]:
-        """(column, cut) of the best split of each column that parts the entries, that which leaves the least Gini
-        impurity first."""
+        """Return (column, cut) of the best split of each column that separates the entries, by rising Gini impurity."""
         splits, column, cut = self._places(node)
         if not len(splits):
             return []
@@ -217,8 +217,8 @@ class BinaryNodes:
     def pair(
         self, node: BinaryNode, limit: int, found: Callable[[int, int, int], None] | None = None
     ) -> tuple[int, int, int]:
-        """(cost, column, rank) of the best tree of depth 2 if it costs less than `limit`: column -1 if it is a leaf, -2
-        and `limit` if no tree costs less. `found` is for nodes of which some trees are looked at before the others
+        """Return (cost, column, rank) of the best tree of depth 2 if it costs less than `limit`: column -1 for a leaf,
+        -2 and `limit` if no tree costs less. `found` is not called; nodes that are searched tree by tree need it
         (odtc.algorithms.thresholds.ordered_nodes)."""
         best = (node.leaf, -1, 0) if node.leaf < limit else (limit, -2, 0)
         if not node.n or not self.splits:
@@ -236,9 +236,9 @@ class BinaryNodes:
         return small and 3 <= height <= 4 and size <= TABLE and self.splits > 0
 
     def tall(self, node: BinaryNode, height: int, need: int) -> tuple[int, int, int, int]:
-        """(cost, column, rank, sets) of the best tree of height 3, or of height 4 if it costs less than `need`; column
-        -1 if it is a leaf, -2 if it is of height 3, and -3 and a bound of at least `need` if none costs less; for how
-        many sets of entries trees of height 3 were sought."""
+        """Return (cost, column, rank, sets) of the best tree of height 3, or of height 4 if it costs less than `need`.
+        Column -1 is a leaf, and -2 a tree of height 3; -3 comes with a bound of at least `need` if no tree costs less.
+        `sets` counts the sets of entries for which trees of height 3 were sought."""
         ranked = self.ranked
         if self._room is None:
             answer = np.ascontiguousarray(self.table.T > 0)
@@ -262,8 +262,8 @@ class BinaryNodes:
         return int(cost), *self._first(split), int(sets)
 
     def first_splits(self, node: BinaryNode, height: int, limit: int) -> list[tuple[int, int]] | None:
-        """Return (column, cut) of each split with which a tree of height 2 or 3 begins on a node that costs less than
-        `limit`; None if only a search finds them."""
+        """Return (column, cut) of the first split of each tree of height 2 or 3 on a node that costs less than `limit`;
+        None if only a search finds them."""
         if self.ranked.least > 1 or not (height == 2 or (height == 3 and self.solves(3))):
             return None
         if height == 2:
@@ -302,11 +302,12 @@ class BinaryNodes:
         return triples * self.splits ** (height - 3) > LONG
 
     def _first(self, split: int) -> tuple[int, int]:
-        """The first split that a kernel has found; below 0 it is none."""
+        """Return (column, rank) of the first split that a kernel found; a negative number stands for no split, and is
+        returned as the column."""
         return self.named(split) if split >= 0 else (int(split), 0)
 
     def _slots(self, slots):
-        """Room for sets of entries, and for the cost of the best tree of height 3 of each; -1 if there is none."""
+        """Return empty arrays for sets of entries and the costs of their best trees of height 3, -1 for no set."""
         return np.zeros((slots, max(1, (self.ranked.n + 63) // 64)), np.uint64), np.full(slots, -1)
 
     def _pairs(self, node):
@@ -373,14 +374,15 @@ class Fours:
         return self.price + int(self._low[:, self._parting].sum(axis=0).min(initial=NEVER))
 
     def sides(self, split: int) -> list[tuple[int, bool]]:
-        """(which answer of the table, whether it is the right side) of both sides of a split, the smaller one first."""
+        """Return (outcome in the table, whether it is the right side) of both sides of a split, the smaller
+        one first."""
         first = int(self._fewer_one[split])
         return [(answer, bool(answer) != bool(self.nodes.swapped[split])) for answer in (first, 1 - first)]
 
     def learn(self, split: int, answer: int, cost: int) -> None:
         """Use the cost of the best tree of height 3 on one side of a split."""
         both, own = self._weight[split], self._own
-        if answer:  # of the entries that answer 1 to the split: those that answer 1, or 0, to the others
+        if answer:  # the weight with outcome 1, and 0, for each other split, among the entries with outcome 1
             ones, zeros = both, own[split] - both
         else:
             ones, zeros = own - both, self.node.weight - own[split] - own + both

@@ -1,8 +1,8 @@
 """A good tree over few cuts of each column of ranked rows, in little time.
 
-A few of the cuts of each column divide it into bins of about equal size. The tree is the one that a search over these
-cuts (odtc.algorithms.thresholds.rank_search) finds by dives and by moves of its splits. A large table is represented by
-evenly spaced entries. The search has a tree at every moment.
+A few of the cuts of each column divide it into bins of about equal size. A search over these cuts
+(odtc.algorithms.thresholds.rank_search) finds a tree greedily (by dives), and improves it by moving its splits. For a
+large table it uses a sample of evenly spaced entries. A tree is available at any moment.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ MIN_ENTRIES, MAX_ENTRIES = 2**10, 2**17
 
 
 class CoarseTree:
-    """The best tree so far, which `search` improves until no step does, or `check` raises.
+    """Search for a good tree over few cuts of each column; the best tree so far is always available.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class CoarseTree:
 
     def __init__(self, ranked: RankedRows, depth: int, parts: int, check: Callable[[], None]):
         entries = min(MAX_ENTRIES, max(MIN_ENTRIES, STEPS // max(1, len(ranked.columns)) ** 2))
-        every = -(-ranked.n // entries) or 1  # the sample has each entry of this distance
+        every = -(-ranked.n // entries) or 1  # the sample has one in `every` entries
         self.depth, self.kept = depth, []
         rank = np.empty((len(range(0, ranked.n, every)), len(ranked.columns)), np.uint32)
         for column, ranks in enumerate(ranked.rank.T):
@@ -45,14 +45,14 @@ class CoarseTree:
         self._search = RankSearch(coarse, check)
 
     def search(self) -> None:
-        """Improve the tree until no step does."""
+        """Improve the tree until no step lowers its cost, or `check` raises."""
         if self.kept and self._search.ranked.n:
             self._search.dive(self.depth)
             self._search.improve(self.depth)
 
     def nested(self):
         """Return the best tree so far as nested (column, rank, left, right), with None for a leaf."""
-        with deadline.put_off():  # its lowest splits may have to be found again
+        with deadline.put_off():  # because the lowest splits of the tree may have to be computed again
             return self._named(self._search.tree(self.depth))
 
     def _named(self, tree):
@@ -63,7 +63,7 @@ class CoarseTree:
 
 
 def _cuts(ranks: np.ndarray, parts: int) -> np.ndarray:
-    """Return the ranks of some cuts of a column, all if they are few; rows of each of these ranks and below go left."""
+    """Return the ranks of at most `parts` - 1 cuts of a column; rows of this rank and below go left of a cut."""
     counts = np.bincount(ranks)  # ranks are small whole numbers, so that counting them is quicker than np.unique
     distinct = np.flatnonzero(counts)
     if len(distinct) > parts:

@@ -1,4 +1,4 @@
-"""Bound on all trees by rows that the sides of many splits have in common.
+"""Lower bound on all trees by rows that the sides of many splits have in common.
 
 With b(f) any rank of a column f, each cut of f has all rows of rank <= b(f) on its left side, or all rows of rank >=
 b(f) on its right side. Call these two sets the halves of f: they overlap in one rank, so a column with few ranks has
@@ -17,19 +17,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MARGIN = 2.5  # times the bound that is asked for, that the rows of a group cost as one leaf at least, at first
-MORE, LESS = 1.25, 0.98  # by which it grows if a group has to be parted, and falls if not
-LEAST = 1.6  # it falls no farther: a tree of a group that costs little more than it may is refuted by long scans
-NEARLY = 0.95  # of what a group costs: a half that leaves so much of it is one of copies
-MEASURED = 2**14  # entries by which groups are chosen, at most
-OFTEN = 64  # halves of a group, between two looks at the clock
-AGAIN = 4  # a pass that shows less than this part of what is asked for ends
+MARGIN = 2.5  # minimum cost of the rows of a group as one leaf, relative to the requested bound, at first
+MORE, LESS = 1.25, 0.98  # factors on this margin after a group that has to be divided, and after another one
+LEAST = 1.6  # minimum of the margin, because with less it takes long scans to show that a group costs enough
+NEARLY = 0.95  # a half that leaves at least this part of a group's cost is nearly a copy of one of its halves
+MEASURED = 2**14  # maximum number of entries on which groups are chosen
+OFTEN = 64  # halves that are added to a group between two checks of the deadline
+AGAIN = 4  # a pass ends if it shows less than the requested bound divided by this
 
 
 @dataclass
 class Group:
-    """Halves, (column, rank of a split, whether the half is right of it), the set of their common entries, and a lower
-    bound on the cost of trees of the height below on these."""
+    """A group of halves, and its bound.
+
+    A half is (column, rank of a split, whether it is right of the split). `key` is the set of the entries that all
+    halves contain, and `lower` a lower bound on the cost of trees of the height below on these entries.
+    """
 
     halves: list[tuple[int, int, bool]]
     key: bytes
@@ -37,8 +40,8 @@ class Group:
 
 
 class CommonRows:
-    """Bounds of the trees of all entries of a search by groups of halves; of trees without a least number of rows in a
-    leaf, where the search has one.
+    """Lower bounds on trees for all entries of a search, by groups of halves. A minimum number of rows per leaf is
+    ignored, so the bounds are also valid with it.
 
     Parameters
     ----------
@@ -48,26 +51,27 @@ class CommonRows:
     def __init__(self, search):
         self.asked, self.search = search, search.relaxed or search
         ranked = search.ranked
-        self.saved = np.zeros((ranked.n, max(2, ranked.stride)), np.float32)  # by label, to measure sets of entries
+        # By label, to compute costs of sets of entries as one leaf.
+        self.saved = np.zeros((ranked.n, max(2, ranked.stride)), np.float32)
         self.saved[np.arange(ranked.n), ranked.saving] = np.abs(ranked.gain)
         self.margin: dict[int, float] = {}
         self.halves = float((1 + (ranked.rank.max(axis=0, initial=0) > 1)).sum())
 
     def bound(self, height: int, need: int) -> int:
-        """Return a lower bound on the cost of trees of this height for all entries; no more than `need` is sought."""
+        """Return a lower bound on the cost of trees of this height for all entries; stop at a bound of `need`."""
         try:
             return self.lower(self.search.root, height, need)
         finally:
             self.asked.note_bound(height, self.search.known(height).lower)
 
     def most(self, height: int) -> int:
-        """About the greatest bound of the trees of this height for all entries that groups soon show."""
+        """Return about the greatest bound of trees of this height for all entries that groups show in little time."""
         root = self.search.root
         return int((root.leaf / 2 - self._fitted(root, height - 1)) / self.margin.get(height, MARGIN))
 
     def work(self, height: int, need: int) -> float:
-        """About how many entries the trees of depth 2 have together that a bound of `need` takes, if a half of a column
-        holds every other entry of a half of another one."""
+        """Return about how many entries the trees of depth 2 have together that a bound of `need` takes, if each half
+        of a column contains every other entry of a half of another column."""
         root = self.search.root
         return self._work(float(root.n), root.leaf / max(1, root.n), height, need)
 
@@ -79,8 +83,7 @@ class CommonRows:
         return self.halves / together * self._work(entries / 2**together, each, height - 1, need)
 
     def lower(self, node, height: int, need: int) -> int:
-        """Return a lower bound on the cost of trees of this height on a node of the search; no more than `need` is
-        sought."""
+        """Return a lower bound on the cost of trees of this height on a node; stop at a bound of `need`."""
         search = self.search
         known = search.entry(node, height)
         if known.lower >= min(known.upper, need):
@@ -95,7 +98,8 @@ class CommonRows:
         return known.lower
 
     def _in_groups(self, node, height, need, known):
-        """(a bound of the trees below any split, the groups that show it); `known` if no more is soon shown."""
+        """Return (a lower bound on the trees below any split, the groups that prove it); (`known`, []) if no better
+        bound is found soon."""
         halves, entries = self._halves(node)
         enough = max(known + 1, -(-need // AGAIN))
         some = entries[:: 1 + (len(entries) - 1) // MEASURED]
@@ -152,7 +156,7 @@ class CommonRows:
         return (self.search.ranked.rank[entries, column] <= rank) != right
 
     def _halves(self, node):
-        """(the halves of all columns that part a node, its entries)."""
+        """Return (the halves of all columns that separate the entries of a node, these entries)."""
         entries, ranked = node.held, self.search.ranked
         saved = self.saved[entries]
         total = saved.sum(axis=0)
@@ -179,14 +183,14 @@ def _chosen(table, saved, left, least, fitted, check):
     saved : float32 (entries, labels)
     left : int64, numbers of the remaining halves
     least, fitted : float
-    check : called now and then; raises to end it
+    check : called every OFTEN halves; raises to end the choice
     """
     table = table[:, left]
     inside, group, free = np.ones(len(table), bool), [], np.ones(len(left), bool)
-    sums = table.T @ saved  # of what each half holds of the entries that are inside
+    sums = table.T @ saved  # by half and label, over the common entries that are in the half
     alone = sums.sum(axis=1) - sums.max(axis=1)
     at = int(alone.argmin())
-    cost = alone[at]  # of what is inside, as one leaf
+    cost = alone[at]  # of the common entries as one leaf
     while True:
         group.append(int(left[at]))
         free[at] = False

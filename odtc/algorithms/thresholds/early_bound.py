@@ -1,13 +1,13 @@
-"""A bound of all trees soon after a search over thresholds has begun.
+"""Lower bound on the cost of all trees, available soon after a search over thresholds has begun.
 
-One cut of a column, with L and R its sides, bounds all cuts of this column: a cut behind it has L on its left side, and
-one before it has R on its right side. So with any one cut c(f) of each column f
+One cut of a column bounds all cuts of this column. With L and R its sides, a cut behind it has all rows of L on its
+left side, and a cut before it has all rows of R on its right side. So with any one cut c(f) of each column f
 
     V_h(S) >= min_f min(V_{h-1}(L), V_{h-1}(R))      with L, R the sides of c(f)
 
-and if a bound of some part of the best tree's cost is wanted, the middle cut of each column mostly shows it. Bounds of
-rising parts are shown one after the other. Rows that the sides of many splits have in common come first
-(odtc.algorithms.thresholds.common_rows): their bound is a small one, but there soon.
+If the requested bound is only a part of the best tree's cost, the middle cut of each column usually proves it. So
+bounds for larger and larger parts are proved one after the other. The first bound comes from rows that the sides of
+many splits share (odtc.algorithms.thresholds.common_rows): it is weak, but available sooner.
 """
 
 import time
@@ -18,42 +18,42 @@ from statistics import median
 from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.base import deadline
 
-# The first bound that is asked for is this part of the best tree's cost: of depth 2, and of more depth, where less
-# takes about as long, unless the time is short.
+# The first requested bound is the best tree's cost divided by this: at depth 2; at more depth, where a smaller bound
+# takes about as long; and at more depth with a time limit.
 FIRST, FIRST_IN_TIME = (16, 4), 8
-DOUBLED = 0.5  # of that cost: up to it bounds are doubled, and then raised by STEP
+DOUBLED = 0.5  # part of that cost up to which bounds are doubled; beyond it they are raised by STEP
 STEP = 1.25  # factor by which a bound rises from one search to the next
-QUICKLY = 4  # the same without a limit, of more depth than 2
-# A bound b of trees of more depth, of which the best one costs v, takes time like b / (STEEP · v - b), and one of less
-# than v / FLAT about as long as that.
+QUICKLY = 4  # the same factor at more depth than 2 without a time limit
+# At more depth than 2, with v the cost of the best tree, the time to prove a bound b is about proportional to
+# b / (STEEP · v - b). Bounds below v / FLAT take about as long as v / FLAT.
 STEEP, FLAT = 1.1, 4
-FEW_ASKED = 8  # bounds that the time is for at least, if they are to rise one after the other
-PARTS = 1 / 4, 3 / 8, 1 / 2  # of the cost, which the first cuts of all columns may show, in the order of their time
-HARDER = 4  # times as long as the least of these parts takes the greatest one, about
-EASY = 8  # this part of the cost is asked for without a limit
-SMALL = 64  # least losses that the best tree costs at least, so that bounds are asked for without a limit
-PATIENCE = 3  # times the trees of depth 2 that one cut of each column takes, without a limit
-FEW = 2000  # trees of depth 2 for the bound by common rows without a limit, at most
-GROWS = 4  # times the bound by common rows is what is asked for next, without a limit
-RAISED = 2, 4  # times that bound at least and at most with a limit: a pass that does not end shows nothing
-PART = 1 / 6  # of the time that is left, for the next bound: what it takes is known roughly
-SURE = 0.7  # of the time that is left: what is expected to take more is not begun
-QUICK = 1e-9  # seconds for an entry and two columns of a tree of depth 2 at least: its middle cuts
-HARD = 3.0  # times what is expected, for a bound that is about what one half of a column shows
+FEW_ASKED = 8  # bounds that must fit in the remaining time, if they are to rise one after the other
+PARTS = 1 / 4, 3 / 8, 1 / 2  # parts of the cost that the first cuts of all columns may prove; larger ones take longer
+HARDER = 4  # the largest of these parts takes about this many times as long as the smallest
+EASY = 8  # without a time limit, bounds rise up to the best tree's cost divided by this
+SMALL = 64  # without a time limit, bounds are sought only if the best tree costs at least this many least losses
+PATIENCE = 3  # without a time limit: at most this many times the trees of depth 2 that one cut of each column needs
+FEW = 2000  # maximum number of trees of depth 2 for the bound by common rows without a time limit
+GROWS = 4  # factor from the bound by common rows to the next requested one, without a time limit
+RAISED = 2, 4  # minimum and maximum of this factor with a time limit, because a pass that does not end proves nothing
+PART = 1 / 6  # share of the remaining time for the next bound, because its time is known only roughly
+SURE = 0.7  # share of the remaining time: work that is expected to take more is not begun
+QUICK = 1e-9  # minimum seconds of a tree of depth 2, per entry and pair of columns, for its middle cuts
+HARD = 3.0  # factor on the expected time of a bound above `CommonRows.most`
 
 
 class _Enough(Exception):
-    """More is not worth it."""
+    """The search has used up its number of trees."""
 
 
 class EarlyBound:
-    """The bound of the trees of one height of all entries of a search, raised until `search.check` raises.
+    """Lower bound on the cost of trees of one height for all entries, raised until `search.check` raises.
 
     Parameters
     ----------
     search : RankSearch
-    height : int, 2 or more; common rows are for 3 or more
-    need : int, the cost of a tree that is known elsewhere
+    height : int, 2 or more; common rows need 3 or more
+    need : int, the cost of a tree found elsewhere
     """
 
     def __init__(self, search, height: int, need: int):
@@ -62,17 +62,17 @@ class EarlyBound:
         sides = 1 if search.ranked.binary else 2
         self.patience = PATIENCE * (len(search.ranked.columns) * sides) ** (height - 2)
         self.common = CommonRows(search)
-        self.ended = False  # whether common rows show no more
-        self.slow = False  # whether they would, but not in the time that is left
-        self.rate = 0.0  # seconds that they took for each entry of a tree of depth 2
-        self.soon: int | None = None  # a bound that is shown at once (`at_once`)
+        self.ended = False  # True once common rows do not raise the bound any further
+        self.slow = False  # True if they could, but not in the remaining time
+        self.rate = 0.0  # their seconds per entry of a tree of depth 2
+        self.soon: int | None = None  # the result of `at_once`
 
     def at_once(self) -> int:
-        """Return the greatest part of the cost of the best tree that trees of depth 2 on both sides of the first cut
-        of each column are expected to show in SURE of the time that was left at first; 0 if there is no such part, or
-        if that takes so little that bounds can rise one after the other.
+        """Return the greatest part of the best tree's cost that one cut of each column, with trees of depth 2 on both
+        sides, is expected to prove within SURE of the remaining time. Return 0 if there is no such part, or if it takes
+        so little time that bounds can rise one after the other.
 
-        The cuts of some columns are timed, once, and their bounds are kept.
+        The first cuts of some columns are timed, only once, and their bounds are kept.
         """
         if self.soon is None:
             self.soon, left = 0, deadline.seconds_left()
@@ -84,23 +84,24 @@ class EarlyBound:
                     began = time.monotonic()
                     self.search.first_cut(column, 2, asked)
                     took.append(time.monotonic() - began)
-                expected = columns * median(took)  # one that parts the labels takes longer than most
+                # Not the mean, because a column that separates the labels takes longer than most.
+                expected = columns * median(took)
                 if expected > SURE * left or HARDER * FEW_ASKED * expected < left:
                     break
                 self.soon = asked if FEW_ASKED * expected > left else 0
         return self.soon
 
     def takes_more(self, seconds: float) -> bool:
-        """Return whether a bound by one cut of each column takes more than so many seconds, however quick the
-        machine."""
+        """Return whether a bound by one cut of each column takes more than this many seconds on any machine."""
         return self._at_least(self.patience * self.search.ranked.n / 2 ** (self.height - 2)) > seconds
 
     def _at_least(self, entries: float) -> float:
-        """Return the seconds that trees of depth 2 of so many entries in all take at least."""
+        """Return the minimum time in seconds of trees of depth 2 with this many entries in total."""
         return QUICK * len(self.search.ranked.columns) ** 2 * entries
 
     def by_common_rows(self, timed: bool) -> None:
-        """The bound by rows that the sides of many splits have in common; with a limit (`timed`) as far as it goes."""
+        """Raise the bound by rows that the sides of many splits share: as far as possible with a time limit (`timed`),
+        otherwise with a limited number of trees."""
         if self.soon or (not timed and self._most() < SMALL * self.least):
             return
         try:
@@ -118,8 +119,9 @@ class EarlyBound:
             self.ended = True
 
     def raise_all(self, timed: bool) -> None:
-        """The bound of all rows; with a limit (`timed`) on and on, else as far as that is soon shown."""
-        if self.slow:  # what is left of the time is for trees
+        """Raise the bound by cuts of all columns: until the time is over with a time limit (`timed`), otherwise only as
+        far as that is quick."""
+        if self.slow:  # the remaining time is for better trees
             return
         if timed or self._most() >= SMALL * self.least:
             self._rise(*((1, None) if timed else (EASY, self.patience)))
@@ -145,7 +147,7 @@ class EarlyBound:
         return found
 
     def _never_in(self, seconds: float) -> bool:
-        """Return whether the first pass takes longer, however quick the machine."""
+        """Return whether the first pass takes more than this many seconds on any machine."""
         if self.search.ranked.by_splits:
             return False
         return self._at_least(self.common.work(self.height, self.least)) > seconds
@@ -154,19 +156,22 @@ class EarlyBound:
         return self.search.ranked.goal(min(self.need, self.search.known(self.height).upper))
 
     def raise_on(self, between: Callable[[float], None]) -> None:
-        """The bound of all rows up to the best tree; after each search `between` is called with the seconds that it
-        took, for example to look for better trees."""
+        """Raise the bound up to the cost of the best tree. After each search, call `between` with its duration in
+        seconds, for example to look for better trees."""
         self._rise(1, None, between)
 
     def _rise(self, part, patience, between=None):
-        """Asks for rising bounds, up to a part of the best tree's cost. With a limit, each after the first is the
-        greatest that is expected in PART of it. If each takes so long that the time is for few of them, the first one
-        of depth 3 is a greater part of the cost (`at_once`), and the second one of depth 2 is DOUBLED of it: up to that
-        the middle cuts mostly show any bound in as long."""
+        """Request rising bounds, up to the best tree's cost divided by `part`.
+
+        At more depth than 2 with a time limit, each bound after the first is the greatest that is expected to take PART
+        of the remaining time. If few bounds fit in the time, the first bound at height 3 is a larger part of the cost
+        (`at_once`), and the second bound at height 2 is DOUBLED of the cost, because up to this part the middle cuts
+        usually prove any bound in about the same time.
+        """
         search, height, least = self.search, self.height, self.least
         timed = height > 2 and deadline.seconds_left() is not None
         asked = max(least, self._most() // (FIRST_IN_TIME if timed else FIRST[height > 2]))
-        if lower := search.lower(height):  # little more takes as long as much more
+        if lower := search.lower(height):  # a slightly higher bound takes as long as a much higher one
             asked = max(asked, _more(lower, self._most(), least, height))
         if timed:
             asked = max(asked, self.at_once())
@@ -183,7 +188,8 @@ class EarlyBound:
                 asked = self._after(asked, took, deadline.seconds_left())
 
     def _after(self, asked, took, left):
-        """Return the bound to ask for after one that took so many seconds, if so many are left; None for no limit."""
+        """Return the bound to request after one that took `took` seconds, with `left` seconds remaining (None: no
+        limit)."""
         height, most, least = self.height, self._most(), self.least
         more = _more(asked, most, least, height)
         if left is None:
@@ -197,7 +203,7 @@ class EarlyBound:
 
 @contextmanager
 def _at_most(search, patience):
-    """Ends with _Enough after so many trees of depth 2; None for no end."""
+    """End the block with _Enough after `patience` trees of depth 2; None for no limit."""
     before, check = search.evaluated, search.check
 
     def look():
@@ -213,7 +219,7 @@ def _at_most(search, patience):
 
 
 def _in_time(asked, most, times):
-    """Return the bound that takes so many times as long as one that was shown; more than `most` for the proof."""
+    """Return the bound that takes `times` as long to prove as `asked`; more than `most` if the proof fits in it."""
     asked = max(asked, most / FLAT)
     work = times * asked / max(1.0, STEEP * most - asked)
     return int(STEEP * most * work / (1 + work))
@@ -221,6 +227,7 @@ def _in_time(asked, most, times):
 
 def _more(asked, most, least, height):
     more = 2 * asked if asked < DOUBLED * most / 2 else int(STEP * asked)
-    if height == 2 and asked >= DOUBLED * most:  # one search shows each, and takes the longer the nearer it is
+    # Each bound takes one search, which is longer the nearer it is to the cost.
+    if height == 2 and asked >= DOUBLED * most:
         more = min(more, (asked + most) // 2)
     return max(asked + least, more)

@@ -23,9 +23,12 @@ from odtc.base.value_class import value_class
 
 @value_class
 class Arcs:
-    """Columns of one level: they leave `state`, ask the thresholds of one scale from `first` on (scale, rank;
-    up to the next arc's, if it is of an interval), lead to the states `below` (int64 (arcs, 2), -1 for none) of
-    the next level, and cost `cost`."""
+    """Variables of one level of the linear program: arcs from its states to states of the next level.
+
+    An arc leaves `state`, splits on `first`, int64 (arcs, 2) of (scale, rank), and leads to the states `below`, int64
+    (arcs, 2), -1 for none; `cost` is its cost. The arc of an interval represents all thresholds from `first` up to the
+    next arc's.
+    """
 
     state: np.ndarray
     first: np.ndarray
@@ -35,8 +38,8 @@ class Arcs:
 
 @value_class
 class Layer:
-    """The states of one level: what stopping costs, float64 (states,), the splits of the best tree, and the
-    intervals of splits."""
+    """The states of one level: `stop`, float64 (states,), is the cost of stopping, `splits` are the arcs of the best
+    tree, and `intervals` the arcs of intervals of thresholds."""
 
     stop: np.ndarray
     splits: Arcs
@@ -44,7 +47,8 @@ class Layer:
 
 
 class _States:
-    """The states of a level, numbered as they are met, with the bound that each must have."""
+    """The states of a level, numbered in the order in which they are reached, each with the result whose bound it must
+    have (None: no bound)."""
 
     def __init__(self):
         self.number, self.members, self.found = {}, [], []
@@ -60,8 +64,8 @@ class _States:
 
 
 def layers(search: IntervalSearch, depth: int, tail: int, more: float, merged: bool = False) -> list[Layer]:
-    """The program for all rows, whose last `tail` levels, at least 1, are folded. Columns of intervals cost
-    `more`; with `merged` a state has one for all intervals that lead nowhere."""
+    """Return the linear program for all rows; its last `tail` levels, at least 1, are folded into costs. The arcs of
+    intervals cost `more` in addition. With `merged`, a state of the last level has one arc for all its intervals."""
     rows = np.arange(len(search.ranked.rank))
     states, layers_ = _States(), []
     states.of(search, rows, search.value(rows, depth), depth)
@@ -84,7 +88,7 @@ def layers(search: IntervalSearch, depth: int, tail: int, more: float, merged: b
 
 
 def _splits(search, asked, below, height, last):
-    """The arcs of the best tree, and its nodes at the next level that ask something themselves."""
+    """Return the arcs of the best tree, and its branch nodes at the next level."""
     ranked, found, going = search.ranked, [], []
     for state, members, node in asked:
         if node is None:
@@ -103,7 +107,7 @@ def _splits(search, asked, below, height, last):
 
 
 def _cost(search, members, tree) -> float:
-    """What a tree (Search.tree) costs on these rows."""
+    """Return the cost of a nested tree (IntervalSearch.tree) on these rows."""
     ranked = search.ranked
     if tree is None:
         return float(ranked.loss[members].sum(axis=0).min())
@@ -113,9 +117,9 @@ def _cost(search, members, tree) -> float:
 
 
 def _intervals(search, number, states, below, height, last, more, merged) -> Arcs:
-    """The columns that bound one state: for each scale the fewest intervals that each cost its bound or more."""
+    """Return the arcs that bound one state: for each scale the fewest intervals that each cost its bound or more."""
     members, found = states.members[number], search.evaluated(states.found[number], height)
-    if found.tried is None:  # its label costs no more than a split does
+    if found.tried is None:  # a leaf costs no more than any split
         return _joined([])
     deadline.check()
     ranked, part = search.ranked, Part(search.ranked, members)
@@ -145,8 +149,8 @@ def _intervals(search, number, states, below, height, last, more, merged) -> Arc
 
 
 def _widest(part, left, right, least):
-    """The first and last places of intervals, one after another through each scale, such that the bound of
-    the first place's left side and the last one's right side are `least` together."""
+    """Return the first and last places of intervals, one after another through each scale, such that the bounds of the
+    left side of the first place and of the right side of the last place add up to at least `least`."""
     begins, ends = [], []
     for first, last in zip(part.first.tolist(), part.last.tolist()):
         falling = -right[first:last]
@@ -160,8 +164,8 @@ def _widest(part, left, right, least):
 
 
 def _sources(part, known, side):
-    """Per place, the place with a known value that gives the best bound of this side, of equals the nearest
-    that takes nothing off; -1 for none."""
+    """Return for each place the place with a known value that gives the best bound of this side; of equal ones the
+    nearest that subtracts nothing. -1 for none."""
     sources = np.full(part.size, -1)
     for first, last in zip(part.first.tolist(), part.last.tolist()):
         tried = first + np.flatnonzero(known[first:last] > -np.inf)

@@ -1,15 +1,15 @@
-"""The best tree over ordered thresholds, searched by bounds on intervals of them.
+"""Search for the best tree over ordered thresholds, by bounds on intervals of thresholds.
 
 The cost of a tree is counted above the unavoidable cost (odtc.algorithms.thresholds.prefix_sums), so V_h(S), the least
 cost of a tree of height h on the rows S, grows with S, and by no more than the largest cost of the added rows. So the
-values at few thresholds bound those at all others: for a <= c <= b on one scale
+values at few thresholds bound the values at all others: for a <= c <= b on one scale
 
     V(L_c) >= V(L_a),   V(L_c) >= V(L_b) - moved(c, b)
     V(R_c) >= V(R_b),   V(R_c) >= V(R_a) - moved(a, c)
 
-and thresholds are evaluated until no other has two bounds that are together below the best tree. (Intervals of
-thresholds: Mazumder, Meng & Wang 2022, Quant-BnB; Brita, van der Linden & Demirović 2025, ConTree. The values that are
-found here are the bounds that prove the tree: odtc.algorithms.thresholds.interval_lp.)
+Thresholds are evaluated until the two bounds at each other threshold together reach the cost of the best tree.
+(Intervals of thresholds: Mazumder, Meng & Wang 2022, Quant-BnB; Brita, van der Linden & Demirović 2025, ConTree. The
+values at the evaluated thresholds also prove the tree: odtc.algorithms.thresholds.interval_lp.)
 """
 
 from dataclasses import dataclass
@@ -21,16 +21,19 @@ from odtc.algorithms.thresholds.rank_search import NONE, Known, RankSearch
 from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base import deadline
 
-FIRST = 5  # thresholds of each scale that are looked at first
-NEXT = 3  # of each interval that is left, then
-SLACK = 0.5  # a side is searched for a bound of so much more than needed, relative to the best tree
+FIRST = 5  # thresholds of each scale that are evaluated first
+NEXT = 3  # thresholds of each interval that is still open, in later rounds
+SLACK = 0.5  # a side is searched for a bound that exceeds the required one by about this part of the best tree's cost
 
 
 @dataclass
 class Found:
-    """Facts on the trees of a height on some rows: none costs less than `cost`, and if it is `exact` one costs that.
-    `tried` (IntervalSearch.evaluated) has thresholds (scale, rank), int64 (2, tried), and `left` and `right` the least
-    costs of trees of the height below on their sides."""
+    """Result for the trees of one height on some rows.
+
+    No tree costs less than `cost`, and if `exact`, some tree has this cost. `tried` (IntervalSearch.evaluated) contains
+    thresholds (scale, rank), int64 (2, tried); `left` and `right` are lower bounds on the costs of trees of the height
+    below on their sides.
+    """
 
     members: np.ndarray
     cost: float
@@ -63,7 +66,7 @@ class Bounds:
             np.maximum.at(known.reshape(-1), self.at[places], values)
 
     def sides(self) -> tuple[np.ndarray, np.ndarray]:
-        """float64 (places,) twice: bounds of the trees left and right."""
+        """Return float64 (places,) twice: bounds of the trees left and right of each place."""
         (left, right), most = self.known, np.maximum.accumulate
         left = np.maximum(most(left, axis=1), most((left - self.moved)[:, ::-1], axis=1)[:, ::-1] + self.moved)
         right = np.maximum(most(right[:, ::-1], axis=1)[:, ::-1], most(right + self.moved, axis=1) - self.moved)
@@ -71,8 +74,8 @@ class Bounds:
 
 
 class IntervalSearch:
-    """Best trees over all thresholds (odtc.algorithms.thresholds.rank_search), and the evaluated thresholds that prove
-    them. `value` remembers all it finds, in `memo`, by height and packed rows."""
+    """Search for the best trees over all thresholds (odtc.algorithms.thresholds.rank_search), and for evaluated
+    thresholds that prove them. `value` stores all its results in `memo`, by height and packed rows."""
 
     def __init__(self, ranked: Ranked):
         self.ranked, self.memo = ranked, {}
@@ -86,7 +89,7 @@ class IntervalSearch:
         return height, np.packbits(row).tobytes()
 
     def value(self, members: np.ndarray, height: int, enough: float = np.inf) -> Found:
-        """The best tree of this height, at least 1, on these rows; or a bound of at least `enough`."""
+        """Return the best tree of this height, at least 1, on these rows; or a bound of at least `enough`."""
         key = self.key(members, height)
         found = self.memo.get(key)
         if found is None or (not found.exact and found.cost < enough):
@@ -95,7 +98,7 @@ class IntervalSearch:
 
     def _value(self, members, height, enough):
         leaf = float(self.ranked.loss[members].sum(axis=0).min()) if len(members) else 0.0
-        if leaf <= self.ranked.near + self.ranked.price:  # a split costs its price, too
+        if leaf <= self.ranked.near + self.ranked.price:  # a split costs at least its price
             return Found(members, leaf)
         unit = self.rows.unit
         known = self.search.value(
@@ -104,18 +107,18 @@ class IntervalSearch:
         return Found(members, unit * min(known.lower, known.upper), known.exact, known=known)
 
     def _node(self, members):
-        """These rows as a node of the search."""
+        """Return the node of the search for these rows."""
         inside = np.zeros(len(self.ranked.rank), bool)
         inside[members] = True
         return self.search.node_of(inside[self.rows.row])
 
     def _threshold(self, column, rank):
-        """A split of the search as (scale, rank)."""
+        """Return a split of the search as (scale, rank)."""
         return int(self.rows.columns[column]), int(self.values[column][rank])
 
     def evaluated(self, found: Found, height: int) -> Found:
-        """Return the result, with thresholds whose values prove the bound: the thresholds of the search and, if these
-        leave some threshold open, more."""
+        """Return the result with thresholds whose values prove its bound: the evaluated thresholds of the search, and
+        further ones if these do not bound every other threshold."""
         if found.tried is not None or found.known is None:
             return found
         part = Part(self.ranked, found.members)
@@ -148,7 +151,7 @@ class IntervalSearch:
         return found
 
     def _sides(self, part, height, place, cut, right):
-        """Bounds of both sides of one threshold, each (1,)."""
+        """Return bounds of both sides of one threshold, each (1,)."""
         more = SLACK * cut - self.ranked.price
         sides = part.sides(place)
         one = self.value(sides[0], height - 1, cut - right[place] + more)
@@ -156,7 +159,7 @@ class IntervalSearch:
         return np.array([one.cost]), np.array([two.cost])
 
     def tree(self, members: np.ndarray, height: int):
-        """The best tree of this height on these rows, as (scale, rank, left, right); None for a label."""
+        """Return the best tree of this height on these rows as nested (scale, rank, left, right), None for a leaf."""
         return self._named(self.search.tree_of(self._node(members), height))
 
     def _named(self, tree):
@@ -164,7 +167,7 @@ class IntervalSearch:
 
 
 def spread(first: np.ndarray, last: np.ndarray, many: int) -> np.ndarray:
-    """At most `many` whole numbers of each range first .. last, evenly, as one ascending array."""
+    """Return at most `many` evenly spaced whole numbers of each range first .. last, as one ascending array."""
     size = last - first + 1
     taken = np.minimum(size, many)
     run = np.repeat(np.arange(len(first)), taken)
@@ -173,7 +176,7 @@ def spread(first: np.ndarray, last: np.ndarray, many: int) -> np.ndarray:
 
 
 def _runs(open_, scale):
-    """The first and the last places of the intervals of one scale without a gap."""
+    """Return the first and last place of each run of open places within one scale."""
     at = np.flatnonzero(open_)
     new = np.ones(len(at), bool)
     new[1:] = (np.diff(at) > 1) | (np.diff(scale[at]) > 0)
@@ -182,7 +185,7 @@ def _runs(open_, scale):
 
 
 def _middle(first, last, least, widest):
-    """The middle place of the widest interval, or of that with the lowest bound."""
+    """Return the middle place of the widest interval, or of the interval with the lowest bound."""
     if widest:
         at = int((last - first).argmax())
     else:

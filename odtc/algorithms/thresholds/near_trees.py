@@ -1,13 +1,13 @@
 """Improvement of the best known tree of a search over thresholds, as long as there is time.
 
-A node of the tree of height 3 or more is chosen, and a split for it, below which subtrees are found by dives
-(odtc.algorithms.thresholds.rank_search):
+A node of the tree of height 3 or more is chosen, and a new split for it, below which subtrees are found greedily, by
+dives (odtc.algorithms.thresholds.rank_search). The split is
 
     gini     the cut of least Gini impurity of some column
     lot      any cut of any column
 
-A node of height 3 may also be searched to the end, if that takes little time. Ways and heights that gain more in their
-time are chosen more often. Moves of splits above subtrees that stay are cheaper in a kernel
+A node of height 3 may also be searched to the end, if this takes little time. The ways and heights that gain more in
+their time are chosen more often. A kernel is cheaper for moving splits above unchanged subtrees
 (odtc.algorithms.thresholds.node_moves).
 """
 
@@ -20,40 +20,40 @@ import numpy as np
 
 from odtc.algorithms.thresholds import workers
 
-LEAST = 3  # height of a node whose split is changed
-LIKELY = 0.35  # that the best of the columns left is taken
-LONGER = 0.5  # of the time that searches of height 3 have taken: one more may take so long
+LEAST = 3  # minimum height of a node whose split is changed
+LIKELY = 0.35  # probability that the best of the remaining columns is taken
+LONGER = 0.5  # a search of height 3 may take this part of the time of all such searches before
 WAYS = ("gini", "lot", "whole")
-HELD = 16  # times the entries, in the nodes that are held
-PRAISE = 0.25  # of its time that counts, of a try that gained
+HELD = 16  # maximum number of entries in the stored nodes, divided by all entries
+PRAISE = 0.25  # a try that improved the tree counts with this part of its time
 
 
 class _Enough(Exception):
-    """More is not worth it."""
+    """The time for one search is over."""
 
 
 class NearTrees:
-    """Improvement of the tree of one height of all entries.
+    """Improvement of the tree of one height for all entries.
 
     Parameters
     ----------
     search : RankSearch, whose memory has the tree and receives better ones
     height : int
-    clock : called for the seconds by which ways are weighed; None for wall time
+    clock : returns the seconds by which the ways are compared; None for wall time
     """
 
     def __init__(self, search: Any, height: int, clock: Callable[[], float] | None = None):
         self.search, self.height, self.clock = search, height, clock or time.monotonic
         self.nodes, self.ranked = search.nodes, search.ranked
         self.random = np.random.default_rng(0)
-        # What other processes are handed, a proof of height 3, is not to be ended and begun again and again.
+        # Other processes are handed proofs of height 3, which should not be ended and begun again and again.
         self.spent = dict.fromkeys(WAYS if workers.present() is None else WAYS[:-1], 0.0)
         self.spent_at = dict.fromkeys(range(min(LEAST, height), height + 1), 0.0)
         self._children: dict[tuple, Any] = {}
-        self._cells = 0  # entries times columns of these
+        self._cells = 0  # entries in these nodes
 
     def run(self) -> None:
-        """Until the tree is proved, or `search.check` raises."""
+        """Improve the tree until it is proved optimal, or `search.check` raises."""
         search = self.search
         while not search.is_settled(search.known(self.height)):
             search.check()
@@ -76,8 +76,8 @@ class NearTrees:
             self.spent_at[stop] += took * (way != "whole")
 
     def _path(self, stop: int):
-        """(node, height, split) from the root to the one of this height that is to change, of two sides rather that
-        which costs more. None if there is nothing to change."""
+        """Return (node, height, split) of the nodes from the root to the node of this height to change; a side with a
+        larger gap between its tree and its bound is more likely. None if there is nothing to change."""
         search, node, height = self.search, self.search.root, self.height
         path: list[tuple] = []
         while True:
@@ -103,7 +103,8 @@ class NearTrees:
             node, height = children[side], height - 1
 
     def _sides(self, node, column, rank):
-        """The nodes on both sides of a split; None if it does not part the entries, or leaves too few rows."""
+        """Return the nodes on both sides of a split; None if it does not separate the entries, or leaves
+        too few rows."""
         key = node.key, column, rank
         found = self._children.get(key)
         if found is None:
@@ -151,12 +152,12 @@ class NearTrees:
             search._dive_below(node, height, known, *cut)
 
     def _gini(self, node) -> tuple[int, int] | None:
-        """(column, cut) of least impurity of a column, more likely one with less."""
+        """Return (column, cut) of least impurity of a random column; columns with less impurity are more likely."""
         cuts = self.nodes.gini_of_columns(node)
         return cuts[min(len(cuts), int(self.random.geometric(LIKELY))) - 1] if cuts else None
 
     def _drawn(self, node) -> tuple[int, int] | None:
-        """(column, cut) that is drawn."""
+        """Return a random (column, cut)."""
         blocks = self.nodes.cuts(node)[0]
         may = np.flatnonzero(blocks > 1)
         if not len(may):
@@ -165,7 +166,7 @@ class NearTrees:
         return column, int(self.random.integers(1, int(blocks[column])))
 
     def _whole(self, node) -> None:
-        """The best tree of height 3, if it is proved in about the time that the other ways had more than this one."""
+        """Find the best tree of height 3, if its proof ends within about the time by which the other ways are ahead."""
         search, check, began = self.search, self.search.check, self.clock()
         own = self.spent["whole"]
         most = max(LONGER * own, sum(self.spent.values()) / len(self.spent) - own)

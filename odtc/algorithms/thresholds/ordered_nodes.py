@@ -1,4 +1,4 @@
-"""Nodes of a search over thresholds: the entries that a path of splits leaves, in the order of each column."""
+"""Nodes of a search over thresholds: entries that reach a node by a path of splits, in the order of each column."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,12 +16,13 @@ from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline, threads
 
 NEVER = 1 << 59  # more than any cost
-CELLS = 2**16  # of a table of columns and entries that numpy works on at once
-LARGE = 2**17  # columns times entries, from which a tree of depth 2 is sought by a thread of its own
+CELLS = 2**16  # maximum cells of a table of columns and entries that numpy handles at once
+LARGE = 2**17  # minimum columns times entries for which a separate thread searches a tree of depth 2
 
 
 class Node:
-    """Entries that a path of splits leaves: their order, the set of them as bytes, and as a leaf its cost and label."""
+    """Entries that reach a node by a path of splits: their order, the set of them as bytes (`key`), and the cost and
+    label of one leaf."""
 
     __slots__ = ("cuts", "key", "label", "leaf", "order", "rows", "weight")
 
@@ -31,17 +32,17 @@ class Node:
 
     @property
     def n(self) -> int:
-        """Entries."""
+        """Return the number of entries."""
         return self.order.shape[1]
 
     @property
     def held(self) -> np.ndarray:
-        """These entries, int64 (entries of the node,)."""
+        """Return the entries, int64 (entries of the node,)."""
         return (self.order[0] >> 1).astype(np.int64)
 
 
 class OrderedNodes:
-    """The nodes of ranked rows, by the kernels of `depth_two`."""
+    """The nodes of ranked rows, searched by the kernels of `depth_two`."""
 
     def __init__(self, ranked: RankedRows):
         self.ranked = ranked
@@ -49,11 +50,11 @@ class OrderedNodes:
         self.local, self.side = np.zeros(max(1, ranked.n), np.int32), np.zeros(max(1, ranked.n), np.uint8)
 
     def root(self) -> Node:
-        """All entries."""
+        """Return the node of all entries."""
         return self._node(self.ranked.order)
 
     def node_of(self, inside: np.ndarray) -> Node:
-        """The node of these entries, bool (entries,)."""
+        """Return the node of these entries, bool (entries,)."""
         size = int(inside.sum())
         return self._node(take_side(self.ranked.order, inside.astype(np.uint8), 1, size), inside)
 
@@ -62,7 +63,7 @@ class OrderedNodes:
         return Node(order, self._marked(line >> 1), self._totals(line))
 
     def _marked(self, entries: np.ndarray) -> bytes:
-        """The set of some entries, which are marked for `child`."""
+        """Return the set of some entries as bytes, and mark them for `child`."""
         self.side[:] = 0
         self.side[entries] = 1
         return np.packbits(self.side).tobytes()
@@ -72,40 +73,40 @@ class OrderedNodes:
         return totals(line, ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride)
 
     def beside(self) -> "OrderedNodes":
-        """The same with room of its own, for another thread."""
+        """Return a copy with its own arrays, for another thread."""
         return OrderedNodes(self.ranked)
 
     def cuts(self, node: Node) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """(blocks, starts, weight, rows) of the cuts of each column."""
+        """Return (blocks, starts, weight, rows) of the cuts of each column."""
         if node.cuts is None:
             node.cuts = profile(node.order, self.ranked.most, self.ranked.count)
         return node.cuts
 
     def part(self, node: Node, column: int, cut: int, right: bool) -> tuple[bytes, np.ndarray]:
-        """(the set of the entries on one side of a cut, these entries), which are marked for `child`."""
+        """Return (the set of the entries on one side of a cut, these entries), and mark them for `child`."""
         at = int(self.cuts(node)[1][column, cut])
         line = node.order[column]
         line = line[at:] if right else line[:at]
         return self._marked(line >> 1), line
 
     def child(self, node: Node, key: bytes, line: np.ndarray) -> Node:
-        """The side of a cut that `part` marked last."""
+        """Return the node of the side of a cut that `part` marked last."""
         return Node(take_side(node.order, self.side, 1, len(line)), key, self._totals(line))
 
     def sides(self, node: Node, column: int, rank: int) -> list[Node]:
-        """Both sides of a split, which need not be a cut of the node: without the cuts of all columns, which take 20
-        bytes for each entry of each."""
+        """Return both sides of a split, which need not be a cut of the node. The cuts of all columns are not computed,
+        because they take 20 bytes for each entry and column."""
         line = node.order[column]
         at = np.count_nonzero(self.ranked.rank[line >> 1, column] <= rank)
         return [self.child(node, self._marked(part >> 1), part) for part in (line[:at], line[at:])]
 
     def narrowed(self, node: Node, entries: np.ndarray) -> Node:
-        """The node of some entries of a node."""
+        """Return the node of some entries of a node."""
         return self.child(node, self._marked(entries), entries.astype(np.uint32) << 1)
 
     def middle(self, node: Node, weight: np.ndarray) -> np.ndarray:
-        """The rank of each column up to which half of a weight lies, which is float (entries of the node,) in the order
-        of `held`."""
+        """Return the rank of each column up to which half of a weight is, float (entries of the node,) in the order of
+        `held`."""
         each, ranks = np.zeros(self.ranked.n), np.zeros(len(node.order), np.uint32)
         each[node.held] = weight
         wide = max(1, CELLS // max(1, node.n))
@@ -118,26 +119,26 @@ class OrderedNodes:
         return ranks
 
     def split(self, node: Node, column: int, cut: int) -> tuple[int, int]:
-        """A cut of a node as a split of all entries."""
+        """Return a cut of a node as a split (column, rank) of all entries."""
         line = node.order[column]
-        last = line[(line & 1).nonzero()[0][cut - 1]] >> 1  # `cuts` of all columns take longer
+        last = line[(line & 1).nonzero()[0][cut - 1]] >> 1  # computing the `cuts` of all columns would take longer
         return column, int(self.ranked.rank[last, column])
 
     def cut_of(self, node: Node, column: int, rank: int) -> int:
-        """A split as a cut of a node, which parts its entries."""
+        """Return a split as a cut of a node; the split must separate its entries."""
         left = np.count_nonzero(self.ranked.rank[node.order[column] >> 1, column] <= rank)
         return int(np.searchsorted(self.cuts(node)[1][column, : self.cuts(node)[0][column] + 1], left))
 
     def stump(self, node: Node) -> tuple[tuple[int, int] | None, int]:
-        """(the best split of which both sides are leaves, its cost); None if there is none."""
+        """Return (the best split with a leaf on both sides, its cost); None as the split if there is none."""
         return best_stump(node.order, self.ranked, node.weight, node.rows)
 
     def gini(self, node: Node) -> tuple[int, int]:
-        """(column, cut) of the split that leaves the least Gini impurity; (-1, 0) if no split parts the entries."""
+        """Return (column, cut) of the split of least Gini impurity; (-1, 0) if no split separates the entries."""
         return self._gini(node.order)[:2]
 
     def gini_of_columns(self, node: Node) -> list[tuple[int, int]]:
-        """The same of each column that parts the entries, least impurity first."""
+        """Return (column, cut) of the best split of each column that separates the entries, by rising Gini impurity."""
         found = [(column, *self._gini(node.order[column : column + 1])) for column in range(len(node.order))]
         return [(column, cut) for column, one, cut, _ in sorted(found, key=lambda at: -at[3]) if one >= 0]
 
@@ -147,16 +148,16 @@ class OrderedNodes:
         return int(column), int(cut), float(pure)
 
     def solves(self, height: int) -> bool:
-        """Whether a kernel finds the best tree of this height: none does of more than 2."""
+        """Return whether a kernel finds the best tree of this height: False for all heights above 2."""
         return False
 
     def first_splits(self, node: Node, height: int, limit: int) -> None:
         """Return None: only a search finds the splits with which trees begin."""
 
     def pair(self, node: Node, limit: int, found: Callable[[int, int, int], None]) -> tuple[int, int, int]:
-        """The best tree of depth 2 on a node, if it costs less than `limit`.
+        """Return the best tree of depth 2 on a node, if it costs less than `limit`.
 
-        On a large node another thread searches, while this one watches the time limit and Ctrl-C.
+        On a large node another thread searches, while this thread checks the time limit and Ctrl-C.
 
         Parameters
         ----------
@@ -191,7 +192,7 @@ class OrderedNodes:
                 raise
 
     def _named(self, node, best):
-        """A tree of depth 2 with its first cut as a split of all entries."""
+        """Return a tree of depth 2 with its first cut as a split of all entries."""
         cost, column, cut = best
         return (cost, *self.split(node, column, cut)) if column >= 0 else best
 
@@ -214,7 +215,7 @@ class OrderedNodes:
 
 
 def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) -> tuple[tuple[int, int] | None, int]:
-    """The best split of a node whose sides are leaves.
+    """Return the best split of a node whose sides are leaves.
 
     Parameters
     ----------

@@ -16,8 +16,11 @@ from odtc.base.value_class import value_class
 
 @value_class
 class Ranked:
-    """Distinct rows on scales: `rank` int64 (rows, scales); `loss` float64 (rows, classes), what predicting
-    a class costs above `least`, float64 (rows,), which no tree can avoid; `price` of a branch node."""
+    """Distinct rows on scales of thresholds.
+
+    `rank` is int64 (rows, scales). `loss`, float64 (rows, classes), is the cost of predicting a class above `least`,
+    float64 (rows,), the cost that no tree can avoid. `price` is the penalty of a branch node.
+    """
 
     rank: np.ndarray
     loss: np.ndarray
@@ -26,7 +29,7 @@ class Ranked:
 
     @classmethod
     def of(cls, rank: np.ndarray, loss: np.ndarray, price: float = 0.0) -> "Ranked":
-        """Merges rows of equal ranks (rows, scales); `loss` is float64 (rows, labels)."""
+        """Return the distinct rows of `rank` (rows, scales); `loss` is float64 (rows, labels)."""
         rank, kind = np.unique(rank, axis=0, return_inverse=True)
         kind = kind.reshape(-1)
         loss = np.stack([np.bincount(kind, column, len(rank)) for column in loss.T], axis=1)
@@ -45,16 +48,16 @@ class Ranked:
 
     @cached_property
     def near(self) -> float:
-        """Sums of losses that differ by less are one."""
+        """Return the tolerance: sums of losses that differ by less are equal."""
         return least_difference(self.loss, self.floor)
 
 
 class Part:
-    """Some of the rows, with their ranks counted anew.
+    """Some of the rows, with ranks of their own.
 
-    Its places 0 .. size - 1 run through the values that occur, scale by scale: place q of scale scale[q] is the
-    threshold that leaves the rows with values up to original[q] on the left. The last place of each scale, last[scale],
-    leaves all rows there, so it separates none.
+    The places 0 .. size - 1 number the values that occur, scale by scale: place q of scale scale[q] is the threshold
+    that sends the rows with values up to original[q] left. The last place of each scale, last[scale], sends all rows
+    left, so it separates none.
     """
 
     def __init__(self, ranked: Ranked, members: np.ndarray):
@@ -65,7 +68,8 @@ class Part:
         at = rank + np.arange(p) * wide
         seen = np.zeros(p * wide, bool)
         seen[at] = True
-        self.row = (np.cumsum(seen) - 1)[at]  # int64 (rows, scales): the first place that leaves the row left
+        # Int64 (rows, scales): the first place of each scale that sends the row left.
+        self.row = (np.cumsum(seen) - 1)[at]
         self.scale, self.original = np.divmod(np.flatnonzero(seen), wide)
         self.size = len(self.scale)
         self.first = np.searchsorted(self.scale, np.arange(p))
@@ -74,7 +78,7 @@ class Part:
         self.parting[self.last] = False
 
     def places(self, scale: np.ndarray, rank: np.ndarray) -> np.ndarray:
-        """int64: the places of these values, which occur."""
+        """Return int64: the places of these values, which must occur."""
         wide = int(self.original.max()) + 1
         return np.searchsorted(self.scale * wide + self.original, scale * wide + rank)
 
@@ -84,18 +88,19 @@ class Part:
         return self.up_to(self.ranked.most[self.members])
 
     def up_to(self, values: np.ndarray) -> np.ndarray:
-        """float64 (places,): the sum of a value per row over the rows left of each place."""
+        """Return float64 (places,): the sum of a value per row over the rows left of each place."""
         sums = np.bincount(self.row.reshape(-1), np.repeat(values, len(self.first)), self.size)
         sums[self.first[1:]] -= values.sum()
         return np.cumsum(sums)
 
     def sides(self, place: int) -> tuple[np.ndarray, np.ndarray]:
-        """The rows left and right of a place."""
+        """Return the rows left and right of a place."""
         left = self.row[:, self.scale[place]] <= place
         return self.members[left], self.members[~left]
 
     def stumps(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """float64 (places,) twice: the least cost of one split or none left, and right, of each of these thresholds."""
+        """Return float64 (places,) twice: the least cost of a tree with at most one split, on the left and on the right
+        side of each of these thresholds."""
         first = np.append(self.first, self.size)
         loss = np.ascontiguousarray(self.ranked.loss[self.members], float)
         return stump_costs(self.row, self.scale, first, loss, places, float(self.ranked.price))

@@ -5,10 +5,10 @@ added rows. So the costs at one threshold bound the costs at all others of its c
 
     L_c >= L_lo,   L_c >= L_hi - (w(hi) - w(c)),   R_c >= R_hi,   R_c >= R_lo - (w(c) - w(lo))
 
-An interval has the thresholds between two evaluated ones. The interval of least bound is halved until this bound
-reaches the best tree: until then it is a valid lower bound on all trees. Sides are searched in the same way, trees of
-depth 2 by a kernel (depth_two). With leaves of at least `least` rows only the second and the fourth bound are valid;
-the others use the costs of trees without that constraint.
+An interval consists of the thresholds between two evaluated ones. The interval of least bound is halved until its
+bound reaches the cost of the best tree; the least bound is always a valid lower bound on the cost of all trees. Sides
+are searched in the same way, trees of depth 2 by a kernel (depth_two). If leaves must have `least` rows, only the
+second and the fourth bound are valid; the first and the third then use the costs of trees without this constraint.
 """
 
 import time
@@ -29,20 +29,20 @@ from odtc.base import memory
 from odtc.base.value_class import value_class
 
 NONE = 1 << 59  # more than any cost, less than the kernels' NEVER
-LEAF = (-1, 0)  # in place of a split
-PART = 0.25  # of the free memory, for what is remembered
-SOME = 2**28  # bytes for it at least
-ENTRY, POINT = 500, 200  # bytes of an entry beside its key, and of an evaluated split
-DIVED = 3  # trees of more height are first sought greedily
-CLIMB = 0.3  # of the effort so far, for better trees by dives before the search of a height
-PROBES = 64  # splits that are good for trees of less height, below which greater ones are sought
-COLUMNS = 8  # that a better tree may begin with, at each of its nodes
-# Of what the trees of a side are expected to cost, for a bound of at most this part of the best tree's cost: a proof of
-# the side takes several times as long.
+LEAF = (-1, 0)  # the split of a leaf
+PART = 0.25  # share of the free memory for stored results
+SOME = 2**28  # minimum bytes for stored results
+ENTRY, POINT = 500, 200  # bytes of a stored result, without its key, and of an evaluated split
+DIVED = 3  # for trees of more height, a good tree is first sought greedily
+CLIMB = 0.3  # share of the effort so far that is spent on better trees, by dives, before the search of a height
+PROBES = 64  # splits, the best ones for trees of less height, below which taller trees are sought
+COLUMNS = 8  # columns that are tried for the first split of a better tree, at each of its nodes
+# For a bound of at most this part of the best tree's cost, a side is first searched for this part of its expected cost,
+# because a full proof of the side takes several times as long.
 AIM = 0.8
-LEVELS = 20  # times that the entries are halved, to say which cut comes first
-FEW_CUTS = 8  # of a column, up to which its first bound looks at each
-WIDE = 5  # below two splits up to this height, below one in higher trees, as their number doubles with each
+LEVELS = 20  # times that the entries are halved to decide which cut is evaluated first
+FEW_CUTS = 8  # in a column of at most this many cuts, the first bound is computed from each cut
+WIDE = 5  # dives try two splits up to this height and one above, because their number doubles with each level
 
 
 class Known:
@@ -50,14 +50,14 @@ class Known:
 
     Attributes
     ----------
-    lower : int, no tree costs less
+    lower : int, lower bound on the cost of these trees
     upper : int, the cost of the best tree found
-    split : (column, rank), its first split; LEAF; or an int, if it is the best tree of that smaller height
-    below : knowledge about the sides of this split, or about the trees of that smaller height; () for height 2 and less
-    dived, climbed : whether trees were sought greedily, and better ones from there
-    points : (column, rank, left, right) of the evaluated splits: no trees of the height below cost less on their sides;
-        0 for a side that was not searched
-    grouped : a bound that needs no other splits, and the groups of halves that show it
+    split : (column, rank), its first split; LEAF; or an int, if it is the best tree of this smaller height
+    below : the Known of both sides of this split, or of the trees of the smaller height; () for height 2 and less
+    dived, climbed : whether a tree was sought greedily, and whether better trees were sought near it
+    points : (column, rank, left, right) of the evaluated splits, with lower bounds on the trees of the height below on
+        both sides; 0 for a side that was not searched
+    grouped : a bound that needs no evaluated splits, and the groups of halves that prove it
         (odtc.algorithms.thresholds.common_rows)
     """
 
@@ -71,29 +71,32 @@ class Known:
 
     @property
     def exact(self) -> bool:
-        """Return whether the best tree found is proved."""
+        """Return whether the best tree found is proved optimal."""
         return self.lower >= self.upper
 
     def improve(self, upper: int, split, *below: "Known") -> None:
-        """Takes a tree that costs less."""
+        """Store a tree if it costs less than the best one so far."""
         if upper < self.upper:
             self.upper, self.split, self.below = upper, split, below
 
 
 class _Every(Known):
-    """In place of the best tree, all splits whose sides were searched to the end, as (column, rank, left, right)."""
+    """List of all splits whose sides were both searched, as (column, rank, left, right), in place of the best tree."""
 
     __slots__ = ()
 
     def improve(self, upper: int, split, *below: Known) -> None:
-        """Takes a split with which a tree may begin that costs little enough."""
+        """Add a split, with the lower bounds of its sides; a tree that costs little enough may begin with it."""
         self.split.append((*split, *(side.lower for side in below)))
 
 
 class End:
-    """A cut that was evaluated, or an end of a column: the weight left of it, and bounds of the trees on both sides;
-    `grown` bounds those left of any later cut, and `grown_right` those right of any earlier one; `paid`, the trees on
-    both sides of an evaluated cut cost that or somewhat more."""
+    """A cut that was evaluated, or an end of a column.
+
+    `weight` is the weight left of the cut; `left` and `right` are lower bounds of the trees on both sides. `grown`
+    bounds the trees left of any later cut, and `grown_right` the trees right of any earlier cut. `paid` is the cost of
+    the trees on both sides of an evaluated cut, or somewhat less.
+    """
 
     __slots__ = ("grown", "grown_right", "left", "paid", "right", "weight")
 
@@ -106,7 +109,8 @@ class End:
 
 @value_class
 class Narrowed:
-    """An interval, its first and last cut that are left, the cut to evaluate, and what `_evaluate` takes for it."""
+    """An interval, the first and last of its remaining cuts, the cut to evaluate, and the arguments of `_evaluate` for
+    it (`terms`)."""
 
     interval: Interval
     first: int
@@ -116,7 +120,8 @@ class Narrowed:
 
 
 def _nodes_of(ranked: RankedRows):
-    """Return the nodes of ranked rows: sets of bits if all their splits are binary."""
+    """Return the nodes of ranked rows: BinaryNodes if sums over pairs of splits are counted (`by_splits`), otherwise
+    OrderedNodes."""
     if not ranked.by_splits:
         return OrderedNodes(ranked)
     from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
@@ -125,17 +130,17 @@ def _nodes_of(ranked: RankedRows):
 
 
 class RankSearch:
-    """Best trees over all thresholds of ranked rows.
+    """Search for the best trees over all thresholds of ranked rows.
 
-    `memo` remembers results, by height and set of entries, in a share of the free memory: if it is full, the results
-    that are quickest to find again are dropped; `dropped` counts them, and `tallest_dropped` is their greatest height.
+    `memo` stores results, by height and set of entries, in a share of the free memory. If it is full, the results that
+    are quickest to compute again are dropped; `dropped` counts them, and `tallest_dropped` is their greatest height.
 
     Parameters
     ----------
     ranked : RankedRows
     check : called between evaluations; raises to end the search
-    found : called as found(upper, lower) with the best tree for all entries and the bound of all trees, as they change
-    room : int or None, bytes for `memo`, about; None for PART of the free memory
+    found : called as found(upper, lower) with the cost of the best tree for all entries and the bound of all trees
+    room : int or None, about the number of bytes for `memo`; None for PART of the free memory
     """
 
     def __init__(
@@ -155,24 +160,25 @@ class RankSearch:
         self.relaxed = RankSearch(replace(ranked, least=1), check, None, self.room) if ranked.least > 1 else None
         self.root = self.nodes.root()
         self.height = self.evaluated = self.serial = 0
-        # How many trees of depth 2 were sought, those with a low bound in part; at which number a climb ends.
+        # Trees of depth 2 sought, where a search for a low bound counts in part; and the number at which a climb ends.
         self.effort = self.climbing = 0.0
         self.began = time.process_time()
-        self.cost_first = False  # as of `solve`
-        self.raising = False  # whether only a bound is sought, far below the best tree
-        # Trees of height 3 for all entries cost so many times what those of height 2 do; 0 if sides are to be proved.
+        self.cost_first = False  # the argument of `solve`
+        self.raising = False  # True if only a bound far below the best tree is sought
+        # Cost of the best tree for all entries of height 3, relative to height 2; 0 if sides are to be proved.
         self.fall = 0.0
-        self.explaining = False  # whether splits are sought that show a bound, and no better trees
-        self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that `relaxed` has shown
-        self.levels: dict[int, np.ndarray] = {}  # of `_level`, by column
-        self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
-        # Cuts that were evaluated before, by column, with bounds of both sides.
+        self.explaining = False  # True if splits that prove a bound are sought, and no better trees
+        # Bounds of the trees for all entries that were found elsewhere (`note_bound`), by height.
+        self.noted: dict[int, int] = {}
+        self.levels: dict[int, np.ndarray] = {}  # results of `_level`, by column
+        self.given_up: set[int] = set()  # heights for which the proof for all entries takes too long
+        # By height and node: the cuts that were evaluated before, by column, with bounds of both sides.
         self.evaluated_before: dict[tuple[int, bytes], dict[int, dict[int, Any]]] = {}
 
     def solve(self, height: int, need: int = NONE, cost_first: bool = False) -> Known:
-        """Find the best tree of at most this height for all entries, or a bound of at least `need`; `known` has the
-        results so far if `check` ends the search. With `cost_first` the search ends as soon as none costs less, if
-        one with fewer branch nodes is sought more quickly afterwards."""
+        """Find the best tree of at most this height for all entries, or a bound of at least `need`. If `check` ends the
+        search, `known` returns the results so far. With `cost_first`, the search ends when no tree has a lower cost, if
+        a tree of the same cost with fewer branch nodes is found more quickly afterwards."""
         self.height, self.cost_first = height, cost_first
         try:
             return self.value(self.root, height, need)
@@ -180,8 +186,9 @@ class RankSearch:
             self.cost_first = False
 
     def bound(self, height: int, need: int) -> Known:
-        """Raise the bound of the trees of this height for all entries until none costs less than `need`, or the best
-        one is found, without looking for better trees. Below the best one it is of whole costs, as bounds are."""
+        """Raise the lower bound on trees of this height for all entries to `need`, or to the cost of the best tree,
+        without looking for better trees. A `need` below the best tree is rounded down to a whole cost, without branch
+        nodes."""
         if need < self.known(height).upper:
             need = need // self.ranked.scale * self.ranked.scale
         self.raising = True
@@ -193,7 +200,7 @@ class RankSearch:
             self.raising = False
 
     def first_cut(self, column: int, height: int, need: int) -> None:
-        """Show on both sides of the cut of a column that is evaluated first a bound of `need`, or the best tree."""
+        """Prove a bound of `need`, or the best tree, on both sides of the cut of a column that is evaluated first."""
         last = int(self.nodes.cuts(self.root)[0][column]) - 1
         if last >= 1:
             cut = self._next_cut(self.root, height + 1, column, 1, last)
@@ -201,16 +208,16 @@ class RankSearch:
                 self._side(self.root, column, cut, right, height, need)
 
     def note_bound(self, height: int, lower: int) -> None:
-        """Takes a bound of the trees of this height for all entries that was found elsewhere."""
+        """Store a bound of the trees of this height for all entries that was found elsewhere."""
         self.noted[height] = max(lower, self.noted.get(height, 0))
 
     def lower(self, height: int) -> int:
-        """No tree of this height for all entries costs less."""
+        """Return a lower bound on the cost of trees of this height for all entries."""
         known = self.known(height)
         return max(known.lower, min(known.upper, self.noted.get(height, 0)))
 
     def dive(self, height: int) -> Known:
-        """A good tree of this height for all entries, found greedily."""
+        """Find a good tree of this height for all entries greedily."""
         if height > DIVED:
             self.value(self.root, 2)
             self.grow(height)
@@ -222,14 +229,14 @@ class RankSearch:
 
         It is available sooner than `dive` ends, and an interruption keeps the part that was found.
         """
-        if self.nodes.solves(DIVED):  # these are found at once
+        if self.nodes.solves(DIVED):  # the kernels find these trees at once
             return
         shallower = [self.entry(self.root, less) for less in range(height)]
         self._grow(self.root, height, min(shallower, key=lambda known: known.upper))
 
     def plant(self, height: int, nested) -> None:
-        """Takes a tree of at most this height for all entries that was found elsewhere, and puts the best trees of
-        height 2 below its splits, where it costs most first.
+        """Use a tree of at most this height for all entries that was found elsewhere, and put the best trees of height
+        2 below its splits, at the most expensive nodes first.
 
         Parameters
         ----------
@@ -248,8 +255,8 @@ class RankSearch:
                 known.improve(self._joined(sides), split, *sides)
 
     def improve(self, height: int) -> None:
-        """Better trees of this height for all entries, sought around the best one until none is found, or `check` ends
-        it: a search by bounds comes to them late where its bounds are far from the best tree."""
+        """Search for better trees of this height around the best one, for all entries, until none is found or `check`
+        ends it. A search by bounds finds such trees late if its bounds are far below the best tree."""
         self.climbing = float("inf")
         try:
             self._improve(self.root, height)
@@ -265,7 +272,7 @@ class RankSearch:
         return best
 
     def value(self, node, height: int, need: int = NONE) -> Known:
-        """The best tree of this height on a node, or a bound of at least `need`."""
+        """Return the best tree of this height on a node, or a bound of at least `need`."""
         known, need = self.entry(node, height), self.ranked.wanted(height, need)
         if known.lower < self.cutoff(node, height, need, known):
             if height == 1:
@@ -280,15 +287,16 @@ class RankSearch:
         return known
 
     def is_settled(self, known: Known) -> bool:
-        """Return whether no tree costs less than the best one found, but perhaps as much with fewer branch nodes."""
+        """Return whether no tree costs less than the best one found; another tree may cost the same with fewer branch
+        nodes."""
         return known.lower // self.ranked.scale >= known.upper // self.ranked.scale
 
     def tree(self, height: int):
-        """The best tree found, as nested (column, rank, left, right), with None for a leaf."""
+        """Return the best tree found, as nested (column, rank, left, right), with None for a leaf."""
         return self._tree(self.root, self.known(height), height)
 
     def tree_of(self, node, height: int):
-        """Return the best tree of this height on a node, as of `tree`."""
+        """Return the best tree of this height on a node, in the form of `tree`."""
         return self._tree(node, self.value(node, height), height)
 
     def _tree(self, node, known, height):
@@ -300,7 +308,7 @@ class RankSearch:
         sides = self.nodes.sides(node, column, rank)
         below = known.below or [self.value(side, height - 1) for side in sides]
         trees = [self._tree(side, one, height - 1) for side, one in zip(sides, below)]
-        # The sums over pairs of splits also take splits that part nothing, if no other tree costs less.
+        # With sums over pairs of splits, a split may leave one side empty, if no other tree costs less.
         kept = [tree for tree, side in zip(trees, sides) if side.n]
         return (column, rank, *trees) if len(kept) == 2 else kept[0]
 
@@ -316,19 +324,19 @@ class RankSearch:
         return known
 
     def _drop(self):
-        """Drop half of the memory: entries of little height first, the oldest first; none of the root."""
+        """Drop half of the memory: results of little height first, the oldest first, and none for all entries."""
         size = {key: ENTRY + len(key[1]) + POINT * len(known.points) for key, known in self.memo.items()}
         self.held = sum(size.values())
         for key in sorted((key for key in size if key[1] != self.root.key), key=lambda key: key[0]):
             if 2 * self.held <= self.room:
                 break
             self.held -= size[key]
-            self.memo.pop(key).points = []  # better trees of other entries may consist of this one
+            self.memo.pop(key).points = []  # the rest of the result may still be part of the best trees of other nodes
             self.dropped += 1
             self.tallest_dropped = max(self.tallest_dropped, key[0])
 
     def node_of(self, inside: np.ndarray):
-        """The node of these entries, bool (entries,)."""
+        """Return the node of these entries, bool (entries,)."""
         return self.nodes.node_of(inside)
 
     def _child(self, node, column, cut, right):
@@ -356,15 +364,15 @@ class RankSearch:
 
         cost, column, rank = self.nodes.pair(node, min(need, known.upper), found)
         self.evaluated += 1
-        self.effort += min(1.0, need / max(1, node.leaf))  # what is far from a leaf's cost is refuted by few scans
+        self.effort += min(1.0, need / max(1, node.leaf))  # a bound far below the cost of a leaf takes few scans
         found(cost, column, rank)
         known.lower = max(known.lower, cost)
 
     # Deeper trees.
 
     def _tall(self, node, height, need, known):
-        """Over few splits: by a kernel that keeps no points (`explain`). It looks at no deadline, so that what takes
-        long is done side by side."""
+        """Search over few splits with a kernel, which stores no points (see `explain`). It does not check the deadline,
+        so a long search of height 4 is done split by split (`_four`)."""
         if height == 4 and self.nodes.is_long(node, 4):
             self._four(node, need, known)
             return
@@ -378,7 +386,7 @@ class RankSearch:
         known.lower = max(known.lower, cost)
 
     def _four(self, node, need, known):
-        """As the kernel of height 4 does, with the trees of height 3 one by one."""
+        """Search in the same way as the kernel of height 4, with separate calls for the trees of height 3."""
         three = self.value(node, 3)
         known.improve(three.upper, 3, three)
         from odtc.algorithms.thresholds.binary_nodes import Fours
@@ -399,8 +407,9 @@ class RankSearch:
         known.lower = max(known.lower, min(known.upper, fours.least()))
 
     def explain(self, node, height: int, need: int, look: Callable[[], None]) -> None:
-        """Notes splits by which no tree on a node costs less than `need`, which a kernel has found: they are evaluated
-        again, one by one, also after `check` has ended the search; `look` is called between them, and may raise."""
+        """Store splits that prove a bound of a node: no tree costs less than `need`, by a kernel that stores no splits.
+        They are evaluated again, one by one, even after `check` has ended the search; `look` is called between them,
+        and may raise."""
         known = self.entry(node, height)
         if not known.points:
             again, check = Known(0, node.leaf), self.check
@@ -412,7 +421,7 @@ class RankSearch:
             known.points = again.points
 
     def _deep(self, node, height, need, known):
-        """Halve intervals of cuts, the one of least bound first, until no bound is below the need."""
+        """Halve intervals of cuts, usually the interval of least bound first, until no bound is below the cutoff."""
         greedily = height > DIVED and not self.raising and not self.explaining
         if greedily:
             self._dive(node, height)
@@ -446,9 +455,8 @@ class RankSearch:
                 intervals.add(half)
 
     def cutoff(self, node, height: int, need: int, known: Known) -> int:
-        """Return the bound that ends the search of a node: the cost of its best tree, or `need`; of all entries the
-        cost without the branch nodes, if these are not sought yet (`odtc.algorithms.thresholds.ranks.RankedRows.goal`).
-        """
+        """Return the bound that ends the search of a node: the cost of its best tree, or `need`. With `cost_first`, the
+        root may end at this cost without the branch nodes (`odtc.algorithms.thresholds.ranks.RankedRows.goal`)."""
         best = min(known.upper, need)
         return self.ranked.goal(best) if self.cost_first and node is self.root and height == self.height else best
 
@@ -458,8 +466,8 @@ class RankSearch:
             self.found(known.upper, known.lower)
 
     def _dive(self, node, height):
-        """A tree that is found greedily: below the split of least Gini impurity, and, up to the height WIDE, below
-        the first split of the best tree of depth 2."""
+        """Find a tree greedily: below the split of least Gini impurity, and, up to the height WIDE, also below the
+        first split of the best tree of depth 2."""
         known = self.entry(node, height)
         if self.is_settled(known) or known.dived:
             return known
@@ -481,7 +489,7 @@ class RankSearch:
         return known
 
     def _dive_below(self, node, height, known, column, cut):
-        """Dives on both sides of a cut; returns the nodes of these, or nothing if one has too few rows."""
+        """Dive on both sides of a cut. Return the nodes of both sides, or an empty list if one has too few rows."""
         rows = int(self.nodes.cuts(node)[3][column, cut])
         if min(rows, node.rows - rows) < self.ranked.least:
             return []
@@ -495,7 +503,7 @@ class RankSearch:
         return children
 
     def _grow(self, node, height, known):
-        """Return the result of `grow` on a node, whose best tree of less height is known."""
+        """Do the work of `grow` on a node; `known` has its best tree of less height."""
         grown = self.entry(node, height)
         while isinstance(known.split, int):
             known = known.below[0]
@@ -513,7 +521,8 @@ class RankSearch:
             grown.improve(self._joined(sides), known.split, *sides)
 
     def _plant(self, node, height, nested, planted, bottom):
-        """Notes the splits of a tree on a node, from the root down, and the nodes of height 2."""
+        """Collect the splits of a tree on a node in `planted`, from the root down, and its nodes of height 2 in
+        `bottom`."""
         self.check()
         if height == 2:
             bottom.append(node)
@@ -538,7 +547,7 @@ class RankSearch:
         neighbours of the best split (`_move`). It takes a share of the effort of everything before it, so that it
         grows with the effort of the proof."""
         known = self.entry(node, height)
-        if self.climbing or known.climbed:  # for a tree of which this node is a part, or before
+        if self.climbing or known.climbed:  # during the climb of a larger tree, or a second time
             return
         self.climbing, known.climbed = (1 + CLIMB) * self.effort, True
         try:
@@ -613,14 +622,15 @@ class RankSearch:
                 place = first[1] if column == first[0] and a <= first[1] <= z else 0
                 bound = price + max(0, 2 * below.lower - node.weight)
                 if z - a < FEW_CUTS and not place:
-                    # A side costs no less than the node without what the other one weighs. The first split comes first.
+                    # A side costs at least the cost of the node minus the weight of the other side. The interval of the
+                    # best tree's first split keeps a lower bound, so that it comes first.
                     cuts = weight[column, a : z + 1].tolist()
                     bound = max(bound, price + below.lower - max(min(w, node.weight - w) for w in cuts))
                 heap.append((bound, -node.weight - (place > 0), self._number(), column, a, z, low, high, place))
         return heap
 
     def splits_below(self, node, height: int, limit: int):
-        """Every split with which a tree of this height begins on a node that costs less than `limit`.
+        """Yield every first split of the trees of this height on a node that cost less than `limit`, and perhaps more.
 
         Parameters
         ----------
@@ -630,7 +640,7 @@ class RankSearch:
 
         Yields
         ------
-        (column, rank, left, right) : the split, and what trees of the height below cost on its sides at least
+        (column, rank, left, right) : the split, and lower bounds on trees of the height below on its sides
         """
         if (first := self.nodes.first_splits(node, height, limit)) is not None:
             for column, cut in first:
@@ -652,18 +662,19 @@ class RankSearch:
                     yield column, rank, left, right
             every.split.clear()
             every.points.clear()
-        self.evaluated_before.pop((height, node.key), None)  # a graph has many nodes
+        self.evaluated_before.pop((height, node.key), None)  # because a graph has many nodes
 
     def _number(self):
         self.serial += 1
         return self.serial
 
     def given_back(self, interval):
-        """An interval that was given out and not evaluated, to be given out again."""
+        """Return an interval that was handed out but not evaluated, as a new one to hand out."""
         return (*interval[:2], self._number(), *interval[3:])
 
     def halved(self, node, height, need, known, intervals, evaluated=None):
-        """Evaluate a cut of each interval, by `evaluated` if several; return the rest of them on both sides."""
+        """Evaluate a cut of each interval, by `evaluated` if there are several; return the open intervals on both
+        sides."""
         parts = [part for one in intervals if (part := self.narrowed(node, height, need, known, one)) is not None]
         if len(parts) > 1:
             tasks = [(node, height, Known(0, known.upper), *part.terms) for part in parts]
@@ -677,8 +688,8 @@ class RankSearch:
         return [half for part, end in zip(parts, new) for half in self.halves(part, end, cutoff)]
 
     def narrowed(self, node, height, need, known, interval) -> "Narrowed | None":
-        """Return the rest of an interval without the cuts at its ends whose bounds are together too high; None if
-        nothing is left."""
+        """Return an interval without the cuts at its ends whose two bounds together reach the cutoff; None if no cut is
+        left."""
         _, _, _, column, a, z, low, high, place = interval
         target = self.cutoff(node, height, need, known) - self.ranked.price
         weight = self.nodes.cuts(node)[2][column]
@@ -691,7 +702,7 @@ class RankSearch:
         return Narrowed(interval, a, z, cut, (target, column, cut, (low, high), (cut == a, cut == z)))
 
     def halves(self, part: "Narrowed", end: End, cutoff: int):
-        """The open intervals on both sides of a cut that was evaluated."""
+        """Yield the open intervals on both sides of a cut that was evaluated."""
         bound, _, _, column, _, _, low, high, _ = part.interval
         price, a, z, cut = self.ranked.price, part.first, part.last, part.cut
         width = end.weight - low.weight, high.weight - end.weight
@@ -703,13 +714,13 @@ class RankSearch:
             yield over, -width[1], self._number(), column, cut + 1, z, end, high, 0
 
     def learn(self, known: Known, found: Known) -> None:
-        """Use results on the trees of a node from outside of this search."""
+        """Store results about the trees of a node that were found outside of this search."""
         known.improve(found.upper, found.split, *found.below)
         known.points += found.points
         self.held += POINT * len(found.points)
 
     def take(self, found: dict[tuple[int, bytes], Known], evaluated: int, effort: float) -> None:
-        """Remember results from outside of this search (odtc.algorithms.thresholds.side_by_side and apart)."""
+        """Store results that were found outside of this search (odtc.algorithms.thresholds.side_by_side and apart)."""
         self.evaluated += evaluated
         self.effort += effort
         for key, known in found.items():
@@ -729,8 +740,9 @@ class RankSearch:
             self._drop()
 
     def _next_cut(self, node, height, column, a, z):
-        """The cut of a to z to evaluate: of those evaluated before, the one nearest to the middle; else one that other
-        nodes take, too: the sides of cuts of two columns are then the same, whichever column comes first."""
+        """Return the cut from a to z to evaluate: the previously evaluated cut nearest to the middle, otherwise a cut
+        that other nodes use, too, because then the sides of cuts of two columns are the same, whichever column comes
+        first."""
         before = self.evaluated_before.get((height, node.key), {}).get(column, ())
         cuts = [cut for cut in before if a <= cut <= z]
         if not cuts:
@@ -738,16 +750,17 @@ class RankSearch:
         return min(cuts, key=lambda cut: (abs(cut - ((a + z) >> 1)), cut))
 
     def _shared(self, node, column, a, z):
-        """The cut of a to z that is met first if the entries of the root are halved again and again."""
+        """Return the cut from a to z that comes first if the entries of the root are halved again and again."""
         first, last = (self.nodes.split(node, column, cut)[1] for cut in (a, z))
         rank = first + int(self._level(column)[first : last + 1].argmax())
         return self.nodes.cut_of(node, column, rank)
 
     def _level(self, column):
-        """How early each rank of a column is met if the entries of the root are halved again and again, int (ranks,).
+        """Return how early each rank of a column comes if the entries of the root are halved again and again, int
+        (ranks,).
 
-        A rank r stands for the part from p(r - 1) to p(r) of the entries, p(r) those up to r. The greatest power of
-        two of which a multiple is in this part is the highest bit in which both ends differ.
+        With p(r) the part of the entries with ranks up to r, rank r covers the range from p(r - 1) to p(r). The highest
+        bit in which both ends differ is the greatest power of two that has a multiple in this range.
         """
         level = self.levels.get(column)
         if level is None:
@@ -756,7 +769,7 @@ class RankSearch:
         return level
 
     def _note_cuts(self, node, height):
-        """Notes the cuts of a node that were evaluated, with the bounds of both sides."""
+        """Store the evaluated cuts of a node, with the bounds of both sides, in `evaluated_before`."""
         before = self.evaluated_before[height, node.key] = {}
         known = self.memo.get((height, node.key))
         for f, rank, *bounds in known.points if known is not None else ():
@@ -767,10 +780,10 @@ class RankSearch:
 
         All cuts left of it cost at least as much as its right side and the left side of the low end together, and all
         cuts right of it at least as much as its left side and the right side of the high end. So each side is searched
-        until such a sum reaches the target, which is enough for the cut itself, too. `last` is whether no cut of the
-        interval is left and right of it. If only a bound is sought, a side of height 3 is first searched for at most
-        AIM of its expected cost, and beyond that only as far as the cut itself needs it: other cuts close the rest of
-        the interval.
+        until such a sum reaches the target, which is enough for the cut itself, too. `last` states whether the interval
+        has no cut left of it, and none right of it. If only a bound is sought, a side of height 3 is first searched for
+        at most AIM of its expected cost, and beyond that only as far as the cut itself needs it: other cuts close the
+        rest of the interval.
         """
         low, high = ends
         weight = int(self.nodes.cuts(node)[2][column, cut])
@@ -778,8 +791,8 @@ class RankSearch:
         right = max(high.grown_right, low.right - (weight - low.weight))
         before = self.evaluated_before.get((height, node.key), {}).get(column, {}).get(cut, (0, 0))
         bounds, found = [max(left, before[0]), max(right, before[1])], [None, None]
-        # Whether no more is needed of a side than for the cut itself, as the left one serves only cuts behind it, too,
-        # and the right one only those before it.
+        # True if the bound of a side serves only the cut itself: no cuts are left behind it, which the left side also
+        # bounds, or before it, which the right side also bounds.
         just = [last[1] or any(before), last[0] or any(before)]
         at, n = int(self.nodes.cuts(node)[1][column, cut]), node.n
         goals = [target - high.grown_right, target - low.grown]

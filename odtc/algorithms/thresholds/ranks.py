@@ -26,15 +26,15 @@ from odtc.algorithms.equal_rows import equal_rows
 from odtc.base import deadline
 from odtc.base.value_class import value_class
 
-WHOLE = 2**40  # units of one loss at most, if weights are whole multiples of a unit
-FINE = 2**46  # units of all losses together, if they are not
+WHOLE = 2**40  # maximum units of one loss, if all weights are whole multiples of a unit
+FINE = 2**46  # units of all losses together, otherwise
 EXACT = 2**53  # sums of whole numbers below it are exact in float64
-SMALL = 2**29  # sums below this are held in int32
-DECIMAL = 1e-13  # of the largest: what sums of decimals are off by
-TALL_TABLE = 100_000  # rows from which the clock is looked at between two columns
-LEAST, TABLE = 2**12, 2**24  # entries times cuts, for sums over pairs of cuts
-CUTS = 300  # of all columns, for sums over triples of them
-TALL = 6  # times entries, columns and cuts: as much work of such sums as a search in the order of each column takes
+SMALL = 2**29  # sums below this are stored in int32
+DECIMAL = 1e-13  # rounding error of sums of decimals, relative to the largest
+TALL_TABLE = 100_000  # above this number of rows or cells, the deadline is checked between two columns
+LEAST, TABLE = 2**12, 2**24  # minimum and maximum of entries times cuts, for sums over pairs of cuts
+CUTS = 300  # maximum number of cuts of all columns, for sums over triples of cuts
+TALL = 6  # times entries, columns and cuts: additions to such sums that take as long as a search in column order
 
 
 @value_class
@@ -59,7 +59,7 @@ class RankedRows:
     row : int64 (entries,), the merged row of each entry
     by_splits : bool, whether a search counts sums over pairs of splits, one for each cut, instead of going
         through the entries in the order of each column
-    scale : int, units of the search for each unit of cost, of which a branch node costs one more (`counting`); 1 if
+    scale : int, units of the search for each unit of cost; a branch node costs one such unit more (`counting`). 1 if
         branch nodes are not counted
     """
 
@@ -82,12 +82,12 @@ class RankedRows:
 
     @property
     def n(self) -> int:
-        """Entries."""
+        """Return the number of entries."""
         return len(self.most)
 
     @property
     def saving(self) -> np.ndarray:
-        """int32 (entries,): the label that costs less than the worst by |gain| on each entry."""
+        """Return int32 (entries,): the label that costs less than the worst label by |gain| on each entry."""
         return self.label if self.stride > 1 else (self.gain > 0).astype(np.int32)
 
     @property
@@ -102,7 +102,8 @@ class RankedRows:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """uint32 (columns, entries): entries by rising rank, as entry << 1 | 1 at the last one of a rank, else << 1."""
+        """Return uint32 (columns, entries): entries by rising rank, as entry << 1 | 1 for the last entry of a rank,
+        else entry << 1."""
         order = np.empty(self.rank.shape[::-1], np.uint32)
         small = self.rank.max(initial=0) < 2**16  # numpy sorts 16 bits by counting
         for f, line in enumerate(order):
@@ -115,12 +116,13 @@ class RankedRows:
         return order
 
     def counting(self, scale: int) -> "RankedRows":
-        """The same with `scale` units of the search for each unit of cost, of which a branch node costs 1 more: of
-        equal costs the tree with fewer branch nodes is cheaper. A tree must have less than `scale` of these."""
+        """Return the same rows with `scale` units of the search for each unit of cost, and a branch node costs 1 more:
+        of two trees of equal cost, the tree with fewer branch nodes is then cheaper. A tree must have fewer than
+        `scale` branch nodes."""
         most, price = self.most * scale, self.price * scale + 1
         gain = (self.gain.astype(np.int64) * scale).astype(_whole_type(most, price))
         other = replace(self, gain=gain, most=most, price=price, unit=self.unit / scale, scale=scale)
-        if "order" in vars(self):  # which takes long, and is that of the same ranks
+        if "order" in vars(self):  # it takes long to compute, and the ranks are the same
             vars(other)["order"] = self.order
         return other
 
@@ -131,28 +133,28 @@ class RankedRows:
         return lower if rest < 1 << height else (whole + 1) * self.scale
 
     def wanted(self, height: int, need: int) -> int:
-        """Return the least bound that is worth the same as `need` for a tree of this height."""
+        """Return the least bound that proves as much as `need` for a tree of this height."""
         whole, rest = divmod(need, self.scale)
         return need if rest <= 1 << height else whole * self.scale + (1 << height)
 
     @cached_property
     def least_loss(self) -> int:
-        """The least that an entry loses by a label that is not the best one."""
+        """Return the least loss that an entry has under a label that is not its best one."""
         return int(np.abs(self.gain[self.gain != 0].astype(np.int64)).min(initial=2**40))
 
     def goal(self, best: int) -> int:
-        """Return the bound to show first where the best tree costs `best`: that, or the same without its branch nodes
-        if it loses few entries, because its branch nodes count about as much as these, so that a bound with them is
-        much harder to show than one without."""
+        """Return the bound to prove first if the best tree costs `best`: this cost, or this cost without the branch
+        nodes if the tree loses few entries. Its branch nodes then count about as much as these entries, so a bound that
+        includes them is much harder to prove."""
         return best // self.scale * self.scale if best < self.scale * self.least_loss else best
 
     def cost(self, value: int) -> float:
-        """A cost of the search in units of loss, without the branch nodes that are counted."""
+        """Return a cost of the search in units of loss, without the branch nodes that are counted."""
         return self.floor + self.unit * (value // self.scale * self.scale)
 
 
 def rank_columns(X: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Dense ranks of columns of numbers; missing numbers (NaN) come last.
+    """Return the dense ranks of columns of numbers; missing numbers (NaN) come last.
 
     Parameters
     ----------
@@ -189,7 +191,7 @@ def rank_rows(
     count : int (rows,), rows of the data that each row represents; None for 1
     price : float, of a branch node, in units of loss
     least : int, rows of the data that each leaf must have
-    keep : bool, whether rows stay that cost the same whatever they are predicted, which count as rows that a split
+    keep : bool, whether to keep rows that cost the same under every label, because they count as rows that a split
         separates
     apart : sequence (columns,), the owner of each column: copies with another owner stay; None for one owner of all
     dense : bool, whether the ranks are known to be dense, of two or more in each column; copies of columns then stay
@@ -243,13 +245,14 @@ def rank_rows(
 
 
 def _look(n: int) -> None:
-    """Raises TimeLimitReached between two columns of many rows, or two tables of many cells, if the time is over."""
+    """Raise TimeLimitReached if the deadline has passed; called between two columns or tables of more than TALL_TABLE
+    cells."""
     if n > TALL_TABLE:
         deadline.check()
 
 
 def _summed(kind: np.ndarray, loss: np.ndarray, many: int) -> np.ndarray:
-    """float64 (kinds, labels): the losses of the rows of each kind."""
+    """Return float64 (kinds, labels): the sums of the losses of the rows of each kind."""
     summed = np.empty((many, loss.shape[1]))
     for label, column in enumerate(loss.T):
         _look(loss.size)
@@ -258,7 +261,7 @@ def _summed(kind: np.ndarray, loss: np.ndarray, many: int) -> np.ndarray:
 
 
 def _whole_type(most: np.ndarray, price: int) -> type:
-    """The shortest type that holds the sums of a search whose entries cost at most this."""
+    """Return the shortest integer type for the sums of a search whose entries have these maximum costs."""
     return np.int32 if int(most.sum()) + price < SMALL else np.int64
 
 
@@ -269,7 +272,7 @@ def _pays_by_splits(rank, stride) -> bool:
     n, splits = len(rank), int(cuts.sum())
     if splits > CUTS or not LEAST <= n * splits <= TABLE:
         return False
-    ones = 0.0  # splits to which an entry answers as fewer do, on the average
+    ones = 0.0  # mean number of splits for which an entry has the rarer outcome
     for column, last in zip(rank.T, cuts.tolist()):
         _look(n)
         right = 1 - np.bincount(column, minlength=last + 1)[:-1].cumsum() / n
@@ -278,7 +281,7 @@ def _pays_by_splits(rank, stride) -> bool:
 
 
 def merge_rows(rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of equal ranks as one kind, in the order in which they first appear.
+    """Return the distinct rows as kinds, numbered in the order in which they first appear.
 
     Parameters
     ----------
@@ -293,7 +296,7 @@ def merge_rows(rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _codes(rank):
-    """(column, a number above its ranks) of each column, with a look at the clock between two."""
+    """Yield (column, a number above its ranks) for each column, with a check of the deadline between two."""
     for column in rank.T:
         _look(len(rank))
         yield column, int(column.max(initial=0)) + 1
@@ -311,7 +314,7 @@ def _distinct_columns(rank, apart):
             continue
         number = np.cumsum(present) - 1
         ranks = number.astype(np.min_scalar_type(int(number[-1])))[column]
-        # Columns of equal digests are compared themselves, so that none is taken for another.
+        # Columns with equal digests are compared cell by cell, because two different columns may have the same digest.
         places = [
             at
             for one in (ranks, number[-1].astype(ranks.dtype) - ranks)
@@ -329,8 +332,8 @@ def _distinct_columns(rank, apart):
 
 
 def _in_units(loss, price):
-    """(losses, price, unit): as whole numbers of the greatest unit of which all are multiples; of a small one, if
-    that would be smaller still."""
+    """Return (losses, price, unit) as whole numbers of the greatest unit of which all are multiples; of a fixed small
+    unit if the greatest one would be smaller still."""
     if price == round(price) and float(loss.max(axis=1).sum()) + price < EXACT and np.array_equal(loss, np.rint(loss)):
         whole = loss.astype(np.int64)
         unit = gcd(int(np.gcd.reduce(whole, axis=None)), round(price)) or 1
@@ -355,8 +358,8 @@ def _in_units(loss, price):
 
 
 def decimal_places(values: np.ndarray) -> int | None:
-    """The fewest digits behind the point with which numbers are written, up to the rounding of their sums; None if they
-    are whole multiples of a power of two, or have more than nine digits."""
+    """Return the fewest decimal places with which the numbers can be written, up to the rounding of their sums; None if
+    they are whole multiples of a power of two, or have more than nine decimal places."""
     largest = float(np.abs(values).max(initial=0.0))
     binary = values * 2.0**20
     if np.array_equal(binary, np.rint(binary)):
@@ -379,14 +382,15 @@ def _entries_of_two_labels(whole, rows, keep):
 
 
 def _entries(whole, rows, keep):
-    """(row, label, gain, most, count) of the entries of rows with any labels: one for each label that saves some."""
+    """Return (row, label, gain, most, count) of the entries of rows with any number of labels: one entry for each label
+    that costs less than the worst label."""
     most = whole.max(axis=1)
     gain = most[:, None] - whole
     needed = gain > 0
     if keep:
         needed[most == 0, 0] = True  # rows without a cost still count
     entry, label = np.nonzero(needed)
-    head = np.ones(len(entry), bool)  # the first entry of a row carries what it can cost, and its count
+    head = np.ones(len(entry), bool)  # only the first entry of a row has its maximum cost and its count
     head[1:] = np.diff(entry) > 0
     at = np.where(head, 1, 0)
     return entry, label.astype(np.int32), gain[entry, label], most[entry] * at, rows[entry] * at

@@ -1,8 +1,8 @@
-"""Intervals of cuts that are halved in parallel, in threads: trees of depth 2 on the sides of several cuts at once.
+"""Parallel evaluation of cuts in threads: trees of depth 2 on the sides of several cuts at once.
 
-The cuts of one round are evaluated against the same best tree and the same memory, and their results are merged in
-their order. So a search takes the same way with any number of threads. A round pays if the kernels, which do not need
-Python's lock, take far longer than the Python around them: on nodes with many entries and columns.
+The cuts of one round are evaluated with the same best tree and the same memory, and their results are merged in the
+order of the cuts. So the search is the same with any number of threads. Rounds pay on nodes with many entries and
+columns, because there the kernels, which run without Python's lock, take much longer than the Python code around them.
 """
 
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from copy import copy
 
 from odtc.base import threads
 
-ROUND = 8  # cuts that are evaluated at once, whatever the number of threads
-CELLS = 10_000  # entries times columns of a node, from which on there are rounds
+ROUND = 8  # cuts in one round, for any number of threads
+CELLS = 10_000  # minimum entries times columns of a node for rounds
 
 
 class _Over:
@@ -40,20 +40,20 @@ def pays(search, node, height: int) -> bool:
 
 
 def evaluated(search, tasks: list[tuple]) -> list[tuple]:
-    """Return the results of `search._evaluate` for tasks, which are its arguments.
+    """Return the results of `search._evaluate` for several tasks.
 
     Parameters
     ----------
     search : RankSearch, whose memory receives the results
-    tasks : of (node, height, known, target, column, cut, ends, last)
+    tasks : the arguments (node, height, known, target, column, cut, ends, last) of each call
 
     Returns
     -------
-    (End, Known) of each task : the points and the best tree that it adds
+    (End, Known) of each task : Known has the points and the best tree that the task adds
 
     Raises
     ------
-    the exceptions of `search.check` : then nothing of the round is remembered
+    the exceptions of `search.check` : no result of the round is stored then
     """
     count = min(threads.allowed(), len(tasks))
     jobs = [job_of(search, task) for task in tasks]
@@ -64,7 +64,7 @@ def evaluated(search, tasks: list[tuple]) -> list[tuple]:
 
 
 def job_of(search, task) -> Callable[[], tuple]:
-    """Return a function that evaluates one task on a copy of the search with room and memory of its own."""
+    """Return a function that evaluates one task on a copy of the search with its own arrays and memory."""
     beside = copy(search)
     beside.memo, beside.nodes = _Over(search.memo), search.nodes.beside()
     beside.evaluated = beside.held = 0

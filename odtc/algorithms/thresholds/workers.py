@@ -1,10 +1,11 @@
-"""Processes that work on one task together, if the run was given some: a search hands them parts of its work.
+"""Team of processes for one task: a search hands them parts of its work.
 
     with team(workers, cluster):
         ...
 
-No function inside takes an argument for it. They are processes of this machine, or the workers of a Dask cluster. What
-all parts of one piece of work need is sent once to each (`Team.begin`), and not with every part.
+Functions inside the block get the team from `present`, so they need no argument for it. The team consists of processes
+of this machine, or of the workers of a Dask cluster. The input that all parts of a task share is sent to each process
+once (`Team.begin`), not with every part.
 """
 
 import contextlib
@@ -23,15 +24,15 @@ from odtc.base import deadline, system, threads
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, OdtcError
 
-ATTEMPTS = 3  # times that processes may be lost one after the other before a part has ended
-RETRIES = 3  # of a part whose worker of a cluster was lost
+ATTEMPTS = 3  # losses of processes in a row, with no part finished in between, after which one more ends the team
+RETRIES = 3  # for a part whose cluster worker was lost
 GIVEN_UP = "lost again and again, the proof continues in this process only"
-LOOK = 2.0  # seconds between two looks of a cluster's worker whether its part is still wanted
+LOOK = 2.0  # seconds between two checks by a cluster worker whether its part is still wanted
 
 _team: ContextVar["Team | None"] = ContextVar("odtc workers", default=None)
 _numbers = itertools.count()
-_here = threading.local()  # what was made ready in this thread, under `work` and `ready`
-_sent: list[Any] = []  # what a process of this machine was given with its start
+_here = threading.local()  # per thread: the result of `ready`, and the `work` that it belongs to
+_sent: list[Any] = []  # the input shared by all parts, which a process of this machine receives at its start
 
 
 class TeamLost(OdtcError):
@@ -39,20 +40,21 @@ class TeamLost(OdtcError):
 
 
 class Team:
-    """Processes of this machine, which are started when the first work is begun.
+    """Team of processes of this machine, which start when the first task begins.
 
     Parameters
     ----------
     size : int, 2 or more
-    say : function, hears in a sentence that processes were lost
+    say : function, called with a sentence if processes were lost
 
     Attributes
     ----------
-    cells : int, entries times columns from which on the trees of depth 2 below one split are a part worth its way
-    given_up : bool, whether it was lost again and again: nothing more is to be handed to it
+    cells : int, minimum entries times columns of a node for which sending a part pays, if the part is one split with
+        trees of depth 2 below it
+    given_up : bool, True after too many losses in a row: no more work may be handed to the team
     """
 
-    cells = 100_000  # some 10 ms of compiled kernels; the way there and back takes 2
+    cells = 100_000  # about 10 ms of compiled kernels; sending a part and its result takes 2 ms
 
     def __init__(self, size: int, say: Callable[[str], None] = lambda sentence: None) -> None:
         self.size, self.given_up = size, False
@@ -61,12 +63,12 @@ class Team:
         self._work: object = None
 
     def begin(self, work: object, ready: Callable[[Any], Any], what: Any) -> None:
-        """Each process calls `ready(what)` before its first part of this work; nothing is done if that was the last
-        work begun.
+        """Begin a task: each process calls `ready(what)` before its first part. If this task was the last one begun, do
+        nothing.
 
         Parameters
         ----------
-        work : object, by which the work is known again
+        work : object that identifies the task
         ready : function that can be pickled by its name; its return value is the first argument of each part
         what : its argument
 
@@ -84,8 +86,8 @@ class Team:
         self._work = work
 
     def submit(self, part: Callable[[Any, Any], Any], task: Any) -> "Future[Any]":
-        """`part(made ready, task)` by some process, soon; `part` can be pickled by its name. `done` tells if processes
-        were lost."""
+        """Start `part(prepared, task)` in some process, with `prepared` the result of `ready`; `part` must be picklable
+        by its name. If processes were lost, `done` reports it."""
         try:
             return self._submit(part, task)
         except self._lost() as problem:
@@ -94,14 +96,14 @@ class Team:
             return failed
 
     def done(self, waiting: Mapping["Future[Any]", Any], check: Callable[[], None]) -> list["Future[Any]"]:
-        """Those that have ended, at least one, in the order in which they were given.
+        """Wait until at least one part has ended, and return all that have, in the order in which they were given.
 
         Raises
         ------
         TeamLost
             If a process was killed.
         OdtcError
-            What `check`, which is called again and again meanwhile, and the parts raise: the processes are ended then.
+            Raised by a part, or by `check`, which is called repeatedly during the wait. The processes are ended then.
         """
         try:
             while not (ended := wait(waiting, threads.LOOK, FIRST_COMPLETED).done):
@@ -118,14 +120,14 @@ class Team:
         return [future for future in waiting if future in ended]
 
     def lose(self, problem: TeamLost) -> None:
-        """Takes note that processes were lost. The work may be begun again then, unless the team is given up."""
+        """Record that processes were lost. The task may begin again afterwards, unless the team is given up."""
         self.end()
         self._losses += 1
         self.given_up = self._losses > ATTEMPTS
         self._say(f"{problem}: {GIVEN_UP if self.given_up else 'its parts are handed out again'}")
 
     def end(self) -> None:
-        """Ends the processes, whatever they do."""
+        """End the processes, even in the middle of a part."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, kill_workers=True)
         self._pool = self._work = None
@@ -133,7 +135,7 @@ class Team:
     def _start(self, what):
         from joblib.externals.loky import ProcessPoolExecutor
 
-        # Not forked: threads of libraries, which a forked process would wait for, do not live on in one.
+        # Not forked, because a forked process may wait for threads of libraries, which a fork does not copy.
         self._pool = ProcessPoolExecutor(self.size, initializer=_keep, initargs=(what,))
 
     def _submit(self, part, task):
@@ -149,20 +151,20 @@ class Team:
 
 
 class ClusterTeam(Team):
-    """The workers of a Dask cluster.
+    """Team of the workers of a Dask cluster.
 
     Parameters
     ----------
     cluster : Cluster
-    say : function, as of Team
+    say : function, as in Team
 
     Raises
     ------
     ChoiceError
-        If it has no workers.
+        If the cluster has no workers.
     """
 
-    cells = 500_000  # the way of a part through the scheduler takes 10 ms and more
+    cells = 500_000  # sending a part through the scheduler takes 10 ms and more
 
     def __init__(self, cluster: clusters.Cluster, say: Callable[[str], None] = lambda sentence: None) -> None:
         self._cluster, self._client = cluster, None
@@ -186,7 +188,7 @@ class ClusterTeam(Team):
     def _start(self, what):
         if self._client is None:
             self._connect()
-        # In pieces that each worker fetches once, whenever it comes.
+        # Each worker fetches the input once, including workers that join later.
         self._what = self._client.scatter(what, broadcast=True, hash=False)
         self._name = what[0]
         self._pool = self._client.get_executor(pure=False, retries=RETRIES)
@@ -195,7 +197,7 @@ class ClusterTeam(Team):
         return self._pool.submit(_run_if_wanted, part, task, self._what)
 
     def end(self) -> None:
-        """Parts that have not begun are cancelled; those that have end at their next look."""
+        """Cancel the parts that have not begun; running parts end at their next check."""
         if self._pool is not None:
             with contextlib.suppress(*self._lost()):
                 clusters.flag(self._name, self._client).set()
@@ -203,12 +205,13 @@ class ClusterTeam(Team):
         self._pool = self._work = None
 
     def lose(self, problem: TeamLost) -> None:
-        """As of Team; the next work connects anew, to a scheduler that was started again."""
+        """Record that workers were lost, and disconnect. The next task connects again, for example to a restarted
+        scheduler."""
         super().lose(problem)
         self._leave()
 
     def close(self) -> None:
-        """Leaves the cluster."""
+        """Leave the cluster."""
         self.end()
         self._leave()
 
@@ -226,7 +229,7 @@ class ClusterTeam(Team):
 
 
 class _Unwanted(Exception):
-    """Nobody waits for this part any longer."""
+    """No process waits for this part any longer."""
 
 
 def _made_ready(what):
@@ -264,7 +267,7 @@ _look: ContextVar[Callable[[], None] | None] = ContextVar("odtc part", default=N
 
 @contextmanager
 def looking(look: Callable[[], None]) -> Iterator[None]:
-    """Inside, `wanted` calls `look`, which raises to end the part."""
+    """Make `wanted` call `look` inside the block; `look` raises to end the part."""
     token = _look.set(look)
     try:
         yield
@@ -273,7 +276,7 @@ def looking(look: Callable[[], None]) -> Iterator[None]:
 
 
 def wanted() -> None:
-    """Raises if nobody waits any longer for the part that this thread works on."""
+    """Raise the exception of `look` if no process waits any longer for the part of this thread."""
     look = _look.get()
     if look is not None:
         look()
@@ -283,14 +286,14 @@ def wanted() -> None:
 def team(
     workers: int, cluster: str | None = None, say: Callable[[str], None] = lambda sentence: None
 ) -> Iterator[None]:
-    """Inside, `present` is a team of so many processes, which end with the block, or of the workers of a cluster; none
-    for one process here.
+    """Provide a team as `present` inside the block: `workers` processes, which end with the block, or the workers of a
+    cluster. With one worker and no cluster, `present` returns None.
 
     Parameters
     ----------
     workers : int
-    cluster : str or None, as of odtc.base.cluster.connected
-    say : function, as of Team
+    cluster : str or None, as in odtc.base.cluster.connected
+    say : function, as in Team
 
     Raises
     ------
@@ -313,5 +316,5 @@ def team(
 
 
 def present() -> Team | None:
-    """The team that a search may hand parts of its work to."""
+    """Return the team of the enclosing `team` block; None without a team."""
     return _team.get()
