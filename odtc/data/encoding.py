@@ -50,12 +50,12 @@ class Encoding(Protocol):
         ...
 
     def remark(self, dataset: Dataset, **options) -> str:
-        """Return which splits of this data are left out although the name of the encoding promises them, in one
-        sentence; "" if none are."""
+        """Return a sentence on the splits of this data that are left out although the name of the encoding promises
+        them; "" if none are."""
         return ""
 
     def sized(self, dataset: Dataset, depth: int, **options) -> dict:
-        """Return the options for a search of this depth, where they depend on the work of the search."""
+        """Return the options that depend on the work of a search of this depth, for example `levels=8`."""
         return options
 
 
@@ -67,11 +67,11 @@ ENCODINGS = Registry(
     "odtc.encodings",
 )
 MANY = 8  # splits per scale, on average, from which on ranks are stored instead of a column for each split
-MOST_OF_LEVELS = 40_000_000  # results of the splits of a column of words with a different one in nearly each row
+MOST_OF_LEVELS = 40_000_000  # results (rows · splits) of a text column with a different word in nearly every row
 BETWEEN_ENDS = ("auto", "subsets", "thresholds")  # encodings of thresholds between all numbers
-PATIENCE = 2.0  # seconds for it also after a limit, because without it there is no tree
+PATIENCE = 2.0  # seconds that encoding may take even after a limit, because without it there is no tree
 FEWER = "take fewer rows, or put rare classes together"
-LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed
+LARGE = 2_000_000  # cells; a larger dense table is made only if it is needed
 
 
 @frozen_class
@@ -84,7 +84,7 @@ class Encoded:
     """
 
     name: str
-    X: np.ndarray  # bool, (rows, splits), C order; or RankedAnswers, which is made dense if it has to be
+    X: np.ndarray  # bool, (rows, splits), C order; or RankedAnswers, which is expanded only if necessary
     y: np.ndarray  # int32, (rows,)
     weight: np.ndarray  # float64, (rows,): summed
     copies: np.ndarray  # int64, (rows,)
@@ -102,15 +102,15 @@ class Encoded:
     by_column: bool = False  # as of `encode`
     radius: tuple[float, ...] = ()  # as of `encode`
     merge: bool = True  # as of `encode`
-    # float64, (classes, classes): the cost, per unit of weight, of predicting column for row (odtc.data.cost_matrix);
-    # None for 1 off the diagonal. Weights, counts and accuracy are apart from it.
+    # float64, (classes, classes): cell (i, j) is the cost, per unit of weight, of predicting class j for class i
+    # (odtc.data.cost_matrix); None for 1 off the diagonal. It does not change weights, counts or accuracy.
     cost: np.ndarray | None = None
-    whole_cost: tuple[np.ndarray, Fraction] | None = None  # the same in whole numbers and their unit, not rounded
-    # The weights of a manifest in whole numbers and their unit, if they are sums of decimals that doubles round.
+    whole_cost: tuple[np.ndarray, Fraction] | None = None  # the exact costs as whole numbers of a unit
+    # The exact weights of a manifest as whole numbers of a unit, if they are sums of decimals that doubles round.
     exact_weight: tuple[np.ndarray, Fraction] | None = None
-    # float64, (rows, features): the cells of each row if there is no dataset (a manifest), see `values`.
+    # float64, (rows, features): the cells of each row if there is no dataset (a manifest); see `values`.
     cells: np.ndarray | None = None
-    groups: tuple = ()  # of rows of the data, to which constraints refer (odtc.problem.constraints.groups)
+    groups: tuple = ()  # groups of data rows to which constraints refer (odtc.problem.constraints.groups)
     task: str = CLASSIFICATION
     sums: np.ndarray | None = None  # float64 (rows, sums): the amounts that the task adds up (odtc.data.task)
     label_type: str = label_types.TEXT  # of the classes (odtc.data.label_types)
@@ -143,8 +143,8 @@ class Encoded:
 
     @cached_property
     def values(self) -> np.ndarray | None:
-        """float64 (rows, features): the cells of each row, as in Dataset.X; None if rows of data that are one
-        row here differ in them, or nothing is known of them."""
+        """float64 (rows, features): the cells of each row, as in Dataset.X; None if data rows with different cells
+        were merged into one row, or if the cells are not known."""
         if self.dataset is None:
             return self.cells
         found = self.dataset.X[self._first_rows]
@@ -175,19 +175,19 @@ class Encoded:
 
     @cached_property
     def whole_weight(self) -> np.ndarray:
-        """Whole numbers (rows,): the weights in a unit, as sums of the decimals that the data has, not rounded."""
+        """Whole numbers (rows,): the exact sums of the weights, which are decimals in the data, in a common unit."""
         return narrowed(whole_losses(self).weight)
 
     @cached_property
     def whole_loss(self) -> tuple[np.ndarray, Fraction]:
-        """(whole numbers (rows, classes), unit): `loss`, not rounded."""
+        """(whole numbers (rows, classes), unit): the exact values of `loss`."""
         exact = whole_losses(self)
         return product(exact.cost[self.y], self.whole_weight[:, None]), exact.unit
 
     @cached_property
     def class_cost(self) -> np.ndarray | None:
-        """Return float64 (classes,): the cost of a misclassified unit of weight, whatever it is predicted as; None if
-        that depends on the predicted class."""
+        """Return float64 (classes,): the cost per unit of misclassified weight of each class; None if it depends on the
+        predicted class."""
         off = ~np.eye(len(self.cost), dtype=bool)
         highest, lowest = self.cost.max(axis=1), self.cost.min(axis=1, where=off, initial=np.inf)
         return highest if np.minimum(lowest, highest).tolist() == highest.tolist() else None
@@ -198,7 +198,7 @@ class Encoded:
         return None if self.class_cost is None else self.weight * self.class_cost[self.y]
 
     def cheapest(self, rows: np.ndarray) -> int:
-        """Return the class that costs least for all of these rows together; the first if several do."""
+        """Return the class that costs least for all of these rows together; in a tie, the first one."""
         of_class = np.bincount(self.y[rows], self.weight[rows], len(self.classes))
         costs = of_class @ self.cost
         rounding = 4 * (len(rows) + len(costs)) * np.finfo(float).eps
@@ -207,8 +207,8 @@ class Encoded:
         return whole_losses(self).cheapest(rows)
 
     def find(self, split: Split) -> tuple[int, bool] | None:
-        """Return (split, left_is_zero) of the split of the encoding that separates the data rows as this
-        one, otherwise None.
+        """Return (split, left_is_zero) of the split of the encoding that separates the data rows in the same way as the
+        given one, otherwise None.
 
         `left_is_zero` is True if the column is 0 on the split's left side, False if it is
         1 there. Raises DataError for an Encoded without its dataset.
@@ -224,7 +224,7 @@ class Encoded:
         return None if place is None else (place[0], not place[1])
 
     def left(self, split: Split) -> np.ndarray | None:
-        """Return bool (rows,): the rows that go left, None if the split separates data rows that are one row here.
+        """Return bool (rows,): the rows that go left; None if the split separates data rows that were merged into one.
         Raises DataError for an Encoded without its dataset."""
         if self.dataset is None:
             raise DataError(f"expected the data of {self.name!r} to look up a split, got an encoding without data")
@@ -233,8 +233,8 @@ class Encoded:
         return merged if np.array_equal(left, merged[self.row_of]) else None
 
     def place(self, column: np.ndarray) -> tuple[int, bool] | None:
-        """Return (split, same): the split whose results are this column (bool (rows,)), or its complement if `same` is
-        False; None if there is none."""
+        """Return (split, same) of the split with this column of results, bool (rows,), or with its complement if `same`
+        is False; otherwise None."""
         if isinstance(self.X, RankedAnswers):
             place = self.X.find(column)
         else:
@@ -262,7 +262,7 @@ class Encoded:
 
     @cached_property
     def _places(self) -> dict[bytes, int]:
-        """The split by its column, packed, and flipped so that it begins with a 0."""
+        """Positions of the splits by their packed columns; a column that begins with a 1 is complemented first."""
         packed = np.packbits((self.X ^ self.X[0]).T, axis=1)
         return {column.tobytes(): place for place, column in enumerate(packed)}
 
@@ -323,7 +323,7 @@ def encode(
         radius = ()
     else:
         moved = _of_moved(dataset, asked, radius, options.get("bins"))
-        # Boxes that leave no threshold between their ends: those between the numbers are as good as any.
+        # The boxes leave no threshold between their ends: thresholds between the numbers are as good as any.
         asked = moved if len(moved) else asked
         of = [at if any(radius[f] for f in split.features) else split.features for at, (split, _) in enumerate(asked)]
     scales = asked.scales
@@ -363,8 +363,7 @@ def _merged(dataset: Dataset, asked: SplitList, of: Sequence[Hashable] | None, l
 
 
 def _of_moved(dataset: Dataset, asked: SplitList, radius: tuple[float, ...], bins: int | None) -> SplitList:
-    """Return the splits, with those thresholds of the columns whose numbers may be moved that are between the ends of
-    boxes."""
+    """Return the splits; columns whose numbers may be moved have thresholds between the ends of the boxes."""
     parts = []
     for place in range(len(dataset.features)):
         own = [split for split in asked if split[0].features == (place,)]
@@ -373,8 +372,8 @@ def _of_moved(dataset: Dataset, asked: SplitList, radius: tuple[float, ...], bin
 
 
 def _expect_levels(dataset: Dataset, asked: SplitList) -> None:
-    """Raise DataError for a column of words with a different one in nearly each row, if the results of its splits are
-    more than a search can store: it takes some 110 bytes for each."""
+    """Raise DataError for a text column with a different word in nearly every row, if it has more split results than a
+    search can store: a search takes some 110 bytes for each."""
     large = [
         at
         for at, feature in enumerate(dataset.features)
@@ -400,8 +399,8 @@ def _expect_levels(dataset: Dataset, asked: SplitList) -> None:
 
 
 def of_each_column(encoded: Encoded) -> Encoded | None:
-    """Return the same rows with the splits of each column by themselves: of splits on two columns that separate the
-    rows in the same way both are kept.
+    """Return the same rows with all splits of each column: if splits on two columns separate the rows in the same way,
+    both are kept.
 
     Parameters
     ----------
@@ -410,7 +409,7 @@ def of_each_column(encoded: Encoded) -> Encoded | None:
     Returns
     -------
     Encoded
-        Itself if no such splits were merged; None if they were, and the data is not there.
+        Itself if no such splits were merged; None if some were merged and the data is not available.
     """
     merged = [(encoded.splits[at].features, others) for at, others in enumerate(encoded.stands_for) if others]
     if encoded.by_column or all(one.features == features for features, others in merged for one, _ in others):
@@ -424,7 +423,7 @@ def of_each_column(encoded: Encoded) -> Encoded | None:
 
 
 def with_rows(encoded: Encoded, dataset: Dataset | None) -> Encoded:
-    """Return an encoding of a manifest together with the rows of its data file, whose numbers have all digits.
+    """Return an encoding of a manifest together with the rows of its data file, whose numbers are not rounded.
 
     Parameters
     ----------
@@ -477,7 +476,7 @@ def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded
 
 
 def without_splits(dataset: Dataset, scheme: str) -> Encoded:
-    """Return each row of a data set unchanged, without candidate splits."""
+    """Return an encoding without candidate splits that has each row of the data set unchanged."""
     n, no_split = dataset.n_rows, np.zeros(0, int)
     X, every = np.zeros((n, 0), bool), np.arange(n)
     return _of_rows(dataset, (scheme, False, (), True), SplitList.of([]), X, every, every, no_split, ())
@@ -520,9 +519,9 @@ def sums_over(place: np.ndarray, sums: np.ndarray, n: int) -> np.ndarray:
 
 
 def gains_of(encoded: Encoded, worth: np.ndarray | None = None) -> np.ndarray:
-    """Return float64 (rows, classes), 0 or more: the saving of predicting the class compared with the row's highest
-    loss, so its weight for its own class and otherwise 0 if every error costs 1. With `worth` (rows,) that for its
-    own class."""
+    """Return float64 (rows, classes), 0 or more: the loss saved by predicting this class, compared with the highest
+    loss of the row. If every error costs 1, this is the row's weight for its own class, and otherwise 0. With `worth`,
+    float64 (rows,), it is `worth` for the row's own class."""
     if worth is None:
         return encoded.loss.max(axis=1, keepdims=True) - encoded.loss
     gain = np.zeros((encoded.n_rows, len(encoded.classes)))

@@ -1,8 +1,7 @@
 """Tasks: the kind of prediction of a tree, which is a class, an action, a number or a risk.
 
-A task defines which columns of the data contain its target, the cost of the rows of a leaf together, and the
-prediction of the leaf. The cost of a leaf is a function of sums over its rows, so a state of the dynamic program
-carries only these sums:
+A task defines the columns of the data that contain its target, the cost of a leaf, and the prediction of a leaf. The
+cost of a leaf is a function of sums over its rows, so a state of the dynamic program stores only these sums:
 
     task             sums over the rows of a leaf               cost of the leaf
     classification   weight of each class                       least loss of one class
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from odtc.algorithms.moments.lines import ExactLines
 
 
-LEAST = 1e-6  # least cost of one leaf for all rows that is distinguished from 0
+LEAST = 1e-6  # least cost of one leaf for all rows that solvers distinguish from 0
 
 
 class Task(Protocol):
@@ -49,15 +48,15 @@ class Task(Protocol):
     FIELDS: tuple = ()  # the fields of ReadingSpec that are options only of this task
     # Whether constraints and costs on classes and correct predictions are meaningful.
     CLASSES: bool = False
-    # Whether a leaf costs a function of the sums over its rows and predicts a number (`leaf_costs`, `answer`);
-    # otherwise it predicts one of few labels, at the cost of each row.
+    # Whether the cost of a leaf is a function of the sums over its rows, and the leaf predicts a number (`leaf_costs`,
+    # `answer`). Otherwise it predicts one of a few labels, and each row has a cost for each label.
     MOMENTS: bool = False
-    PIECES: str = ""  # name of the rows of its data sets, if a row of the file becomes several
-    NUMBERS: bool = False  # whether its leaves predict numbers, as they do with MOMENTS
+    PIECES: str = ""  # name of the rows of its data sets, if a row of the file becomes several rows
+    NUMBERS: bool = False  # whether its leaves predict numbers; also true for tasks with MOMENTS
     ANSWER: str = "a number"  # the prediction of its leaves, in words
-    LABEL: str = ""  # of a task with MOMENTS: the one class of its leaves
-    # The figure (`figures`) of a tree that a table shows, its words, and whether less of it is better; "" for a task
-    # with an accuracy.
+    LABEL: str = ""  # for a task with MOMENTS: the only class of its leaves
+    # The key (in `figures`) and the name of the figure that tables show for a tree, and whether less of it is better;
+    # "" for a task with an accuracy.
     HEADLINE: str = ""
     HEADLINE_WORDS: str = ""
     LESS_IS_BETTER: bool = True
@@ -65,21 +64,21 @@ class Task(Protocol):
     # (odtc.algorithms.moments.lines).
     LINES: bool = False
     SQUARES: bool = (
-        False  # whether leaves cost squared errors: the last sums are of squares and of the numbers themselves
+        False  # whether leaves cost squared errors: the last sums are then of the squares and of the numbers
     )
-    VARIANT_OF: str = ""  # the task that becomes this one by the first of its FIELDS
+    VARIANT_OF: str = ""  # the task that becomes this one if the first of its FIELDS is set
     SURVIVES: bool = False  # whether `curve` is (time, survival), to be drawn with the rows that are `watched`
-    # How its leaves cost sums (odtc.algorithms.moments.laws); of a task without MOMENTS whose labels are many, how CART
-    # is grown: Gini impurity sees no order in them.
+    # The loss of its leaves as a function of sums (odtc.algorithms.moments.laws). For a task without MOMENTS that has
+    # many ordered labels: the loss by which CART is grown, because Gini impurity ignores their order.
     LOSS: str = ""
 
     def target_columns(self, columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
         """Return the columns of a file that contain its target and are not features: one, unless the task defines
-        more. Raises ChoiceError if one is not there, or if options contradict each other."""
+        more. Raises ChoiceError if one is missing, or if options contradict each other."""
         return one_target(columns, how, place)
 
     def expect(self, cells: Mapping[str, Any], how: ReadingSpec, place: str) -> None:
-        """Raise DataError for a target that cannot be learnt from, before the features are inspected."""
+        """Raise DataError for an unusable target, before the features are inspected."""
 
     @abstractmethod
     def labelled(self, rows: Dataset, cells: Mapping[str, Any], how: ReadingSpec, place: str) -> Dataset:
@@ -103,8 +102,8 @@ class Task(Protocol):
         return None
 
     def exact(self, dataset: Dataset, row_of: np.ndarray) -> "ExactLeaves | None":
-        """Return the exact costs of leaves, if there are any: of the rows of the data, and the row of the search that
-        each belongs to, int64 (rows,)."""
+        """Return the exact costs of leaves from the rows of the data; None if they are not known. `row_of` is the
+        encoded row of each data row, int64 (rows,)."""
         return None
 
     def penalty(self, source: Mapping, slopes: np.ndarray) -> float:
@@ -113,8 +112,8 @@ class Task(Protocol):
         return 0.0
 
     def class_costs(self, classes: Sequence[str]) -> tuple[np.ndarray, Fraction] | None:
-        """Return the cost of answering column for row, whole numbers (classes, classes) and their unit; None if the
-        task does not state it."""
+        """Return (costs, unit): cell (i, j) of the whole numbers (classes, classes) is the cost of predicting class j
+        for class i. None if the task does not define costs."""
         return None
 
     def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
@@ -136,21 +135,21 @@ class Task(Protocol):
         raise NotImplementedError
 
     def keeping(self, answer: float, sums: np.ndarray) -> tuple[float, ...]:
-        """Return the sums of a leaf of another tree that keeps its prediction, whatever its rows are here, with these
-        sums, float64 (rows, sums); for a task with MOMENTS. Raises TreeError for a task that cannot."""
+        """Return the sums of a leaf of another tree that keeps its prediction although it now has rows with these sums,
+        float64 (rows, sums); for a task with MOMENTS. Raises TreeError if the task does not support this."""
         raise TreeError(
             f"expected a tree of another task to import, got one of {option('task', self.NAME)}, whose leaves keep no "
             "answers of other trees; fit it again"
         )
 
     def curve(self, sums: np.ndarray) -> tuple[tuple[float, float], ...]:
-        """Return points of a curve that a leaf contains in addition to the sums over its rows, from the sums of each
-        of them, float64 (rows, sums); () for a task without one."""
+        """Return the points of the curve of a leaf from the sums of its rows, float64 (rows, sums); () for a task
+        without curves."""
         return ()
 
     def watched(self, sums: np.ndarray, times: Sequence[float], leaf: np.ndarray, n_leaves: int) -> np.ndarray:
-        """Return int64 (n_leaves, times): how many rows of each leaf were seen until each of these times or longer,
-        for rows with these sums, float64 (rows, sums), in these leaves, int64 (rows,); for a task that SURVIVES."""
+        """Return int64 (n_leaves, times): the number of rows of each leaf that were observed at least until each time.
+        `sums` is float64 (rows, sums), `leaf` is int64 (rows,); for a task that SURVIVES."""
         raise NotImplementedError
 
     def leaf_words(self, sums: Sequence[float], classes: Sequence[str], curve: Sequence = (), goal: str = "") -> str:
@@ -184,8 +183,7 @@ class Task(Protocol):
         return None
 
     def rounding(self, sums: np.ndarray, weight: np.ndarray) -> float:
-        """Return the largest error of `loss_again`, if the losses of rows are rounded before they become their
-        weights."""
+        """Return the largest error of `loss_again`, for a task that rounds the losses of rows to make them weights."""
         return 0.0
 
     def figure_lines(self, facts: Mapping) -> list[str]:
@@ -193,8 +191,8 @@ class Task(Protocol):
         return []
 
     def headline(self, facts: Mapping) -> tuple[str, float | None]:
-        """Return the figure of a tree that a table shows: its words, and the number in `facts`, the results of
-        `figures` and `terms`; None if they do not have it."""
+        """Return (name, number) of the figure that tables show for a tree. `facts` are the results of `figures` and
+        `terms`; the number is None if they do not contain it."""
         return self.HEADLINE_WORDS, facts.get(self.HEADLINE)
 
     def target_words(self, sums: Sequence[float], classes: Sequence[str], goal: str = "") -> str:
@@ -202,7 +200,7 @@ class Task(Protocol):
         return ""
 
     def scored_words(self, how: ReadingSpec) -> str:
-        """Return how a tree's figures are counted, if trees of one target may differ in it; otherwise ""."""
+        """Return a description of how figures are counted, if it may differ between trees of one target; else ""."""
         return ""
 
 
@@ -223,8 +221,8 @@ def priced(encoded: Encoded) -> Encoded:
 
 
 def own_costs(encoded: Encoded) -> np.ndarray | None:
-    """Return float64 (rows,): the cost of each encoded row by itself, with the digits that its sums lose where rows of
-    the data with large numbers were merged; None if the data are not available. For a task with MOMENTS."""
+    """Return float64 (rows,): the cost of each encoded row by itself, computed from the data rows, because sums of
+    merged rows with large numbers lose digits; None if the data are not available. For a task with MOMENTS."""
     task, dataset = TASKS.get(encoded.task), encoded.dataset
     if dataset is None or dataset.n_rows != len(encoded.row_of):
         return None
@@ -254,8 +252,8 @@ def line_of(encoded: Encoded, rows: np.ndarray) -> tuple[int, float, float] | No
 
 
 def part_costs(encoded: Encoded, part: np.ndarray, n_parts: int) -> list[Any]:
-    """Return the costs of leaves that hold the encoded rows of a part each, of the parts of the rows, int64 (rows,), of
-    a task with MOMENTS: as Fractions if the task has the numbers of the rows, or as floats."""
+    """Return the cost of one leaf for each part of the encoded rows; `part` is int64 (rows,). Costs are Fractions if
+    the task knows the numbers of the rows, otherwise floats. For a task with MOMENTS."""
     if (exact := exact_costs(encoded)) is not None:
         return exact.parts(part, n_parts)
     found: list[Any] = TASKS.get(encoded.task).part_costs(encoded.sums, part, n_parts, own_costs(encoded)).tolist()
@@ -263,13 +261,13 @@ def part_costs(encoded: Encoded, part: np.ndarray, n_parts: int) -> list[Any]:
 
 
 def leaf_cost(encoded: Encoded) -> float:
-    """Return the approximate cost of one leaf for all rows: the unit of rounding."""
+    """Return the approximate cost of one leaf for all rows, to which rounding errors are relative."""
     task = TASKS.get(encoded.task)
     return float(task.leaf_costs(encoded.sums.sum(axis=0)) if task.MOMENTS else encoded.loss.sum())
 
 
 def expect_solvers_tell_apart(encoded: Encoded) -> None:
-    """Raise DataError if one leaf for all rows costs so little that solvers take all trees for equal."""
+    """Raise DataError if one leaf for all rows costs so little that solvers cannot distinguish trees."""
     if (cost := leaf_cost(encoded)) < LEAST:
         raise DataError(
             f"expected a model whose one leaf for all rows costs {LEAST:g} or more, got {cost:.4g}: solvers count "
@@ -279,7 +277,7 @@ def expect_solvers_tell_apart(encoded: Encoded) -> None:
 
 
 def expect_classes(task: str, what: str) -> None:
-    """Raise ChoiceError for a task whose leaves do not predict classes; `what` needs that."""
+    """Raise ChoiceError for a task whose leaves do not predict classes; `what` names the option that needs classes."""
     if not TASKS.get(task).CLASSES:
         raise ChoiceError(f"{what} is about classes, which {option('task', task)} has not; leave it out, or classify")
 

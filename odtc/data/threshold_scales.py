@@ -1,9 +1,9 @@
-"""Ordered features of a model: thresholds of one numeric feature, or parallel hyperplanes, in rising order; and
-weights.
+"""Ordered features of a model (thresholds of one numeric feature, or parallel hyperplanes, in rising order), and
+weights in whole units.
 
-The columns of such thresholds are nested, so a row has the result 1 for the first `rank` of them and 0 for the others:
-the rank contains the same information as all of them. Any other split (a level, a missing cell) is a scale of its own
-with one cut. All of it is derived from the encoded columns, without the data file.
+The columns of such thresholds are nested: a row has a 1 for the first `rank` of them and a 0 for the others, so its
+rank contains the same information as all its columns. Any other split (a level, a missing cell) is a separate scale
+with one cut. Scales are derived from the encoded columns, without the data file.
 """
 
 import math
@@ -17,13 +17,14 @@ from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import Oblique, Threshold
 
-MOST_NESTED = 10**9  # rows times splits times splits, for which nested splits are sought
-MOST = 10**6  # units: a solver with a tolerance of 1e-6 can distinguish as many
+MOST_NESTED = 10**9  # rows · splits²: beyond this, nested splits are not searched for
+MOST = 10**6  # units: a solver with a tolerance of 1e-6 can distinguish this many
 
 
 @value_class
 class Scales:
-    """`scale` and `place` are int32 or int64 of shape (splits,): split j is cut place[j], from 0, of scale[j]."""
+    """Scales of the splits. Split j is cut place[j], counted from 0, of scale[j]; `scale` and `place` are int32 or
+    int64 of shape (splits,)."""
 
     scale: np.ndarray
     place: np.ndarray
@@ -36,7 +37,7 @@ class Scales:
 
     @cached_property
     def dense(self) -> bool:
-        """Return whether every scale has a row of each rank: no two of its cuts separate the rows alike."""
+        """Return whether every scale has a row of each rank, so that no two of its cuts separate the rows alike."""
         each = zip(self.rank.T, self.size.tolist())
         return all(len(ones := np.bincount(rank)) == size + 1 and bool(ones.all()) for rank, size in each)
 
@@ -81,8 +82,8 @@ class Scales:
         return cls(every, np.zeros_like(every), np.ones(encoded.n_candidate_splits, np.int64), rank)
 
     def nested(self) -> "Scales":
-        """Return the same splits, where those with one cut whose ones are nested are merged into as few scales as
-        possible: facts on the thresholds of a column are valid for any splits whose ones are nested."""
+        """Return the same splits in fewer scales: scales of one cut whose columns are nested are merged into as few
+        scales as possible, because facts on the thresholds of a column are valid for any nested columns."""
         single = np.flatnonzero(self.size == 1)
         n, ones = len(self.rank), self.rank[:, single] > 0
         if len(single) < 2 or len(single) ** 2 * n > MOST_NESTED:
@@ -107,8 +108,8 @@ def _chains(ones: np.ndarray) -> list[list[int]]:
     the ones of a column are a subset of the ones of the previous column.
 
     The fewest chains of a partial order are its elements minus the largest matching of elements to ones below them
-    (Dilworth's theorem by König's). The nearest chain, chosen for one column after the other, is mostly as good, and
-    then kept: it leaves thresholds of a column together.
+    (Dilworth's theorem by König's). If the greedy choice, which appends each column to the nearest chain, gives as few
+    chains, it is used instead, because it keeps the thresholds of a column together.
     """
     from scipy.sparse import csr_array  # not needed for most data, and slow to import
     from scipy.sparse.csgraph import maximum_bipartite_matching
@@ -140,15 +141,15 @@ def _chains(ones: np.ndarray) -> list[list[int]]:
 
 
 def _sum(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return int64 (rows,): in how many of the columns a row has a 1; neighbours are not copied first."""
+    """Return int64 (rows,): the number of these columns in which the row has a 1. Adjacent columns are not copied."""
     if (np.diff(columns) == 1).all():
         return np.count_nonzero(X[:, columns[0] : columns[-1] + 1], axis=1)
     return X[:, columns].sum(axis=1)
 
 
 def whole_weights(weight: np.ndarray, total: float | None = None) -> tuple[np.ndarray, float, bool]:
-    """Return (weight / unit, unit, True) with the largest unit of which each weight is a whole multiple, so that every
-    sum of weights is one, too; (weight, 1.0, False) if their `total` (by default of all) is more than MOST of it."""
+    """Return (weight / unit, unit, True), where `unit` is the largest number of which each weight, and so each sum of
+    weights, is a whole multiple; (weight, 1.0, False) if `total` (by default their sum) is more than MOST units."""
     parts = [Fraction(w) for w in np.unique(weight[weight > 0]).tolist()]
     denominator = max((part.denominator for part in parts), default=1)  # all are powers of 2
     unit = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)
@@ -157,8 +158,8 @@ def whole_weights(weight: np.ndarray, total: float | None = None) -> tuple[np.nd
 
 
 def whole_costs(encoded: Encoded) -> tuple[np.ndarray, np.ndarray, float, bool]:
-    """Return (weights in their unit, the cost of such a unit in units of loss, this unit, whether every loss is a
-    whole number of it)."""
+    """Return (weights in whole units, the cost of one unit of weight in units of loss, the unit of loss, whether every
+    loss is a whole multiple of it)."""
     (weight, grain, _), (_, unit, whole) = (
         whole_weights(encoded.weight),
         whole_weights(encoded.loss, encoded.loss.max(axis=1).sum()),

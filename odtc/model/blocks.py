@@ -1,6 +1,6 @@
-"""Families of columns or rows of a model: names and places are computed from blocks, never stored one by one.
+"""Families of columns or rows of a model (blocks), from which names and positions are computed instead of stored.
 
-The blocks of a model that is only counted (`counting`) have exact numbers of labels, and the model has no entries.
+In a model that is only counted (`counting`) blocks have their exact numbers of labels, but there are no entries.
 """
 
 import re
@@ -17,16 +17,16 @@ from odtc.base.text import did_you_mean
 from odtc.errors import ModelError
 from odtc.model.name_spans import Words
 
-# The columns that Gurobi, CPLEX and COPT make of the ranges of rows: "Rgc4", "MPS_Rgc4".
+# Names of the columns that Gurobi, CPLEX and COPT create for ranges of rows: "Rgc4", "MPS_Rgc4".
 SLACK = re.compile(r"(MPS_)?Rg")
 PIECE = 1 << 20  # bytes of packed bits that are unpacked at once
-LARGE = 1 << 16  # labels: more are kept by few bytes, and those of a model that is only counted not looked at
+LARGE = 1 << 16  # labels; larger arrays are stored in few bytes, and not inspected in a model that is only counted
 _COUNTING: ContextVar[bool] = ContextVar("counting", default=False)
 
 
 @contextmanager
 def counting() -> Iterator[None]:
-    """Models that are built within it have blocks and counts, but neither vectors nor entries."""
+    """Build models inside this context with blocks and counts, but without vectors and entries."""
     token = _COUNTING.set(True)
     try:
         yield
@@ -40,7 +40,7 @@ def is_counting() -> bool:
 
 
 def labels_where(mask: np.ndarray) -> tuple[np.ndarray, ...]:
-    """`np.nonzero`, by which a formulation labels an entry for each cell that is not 0.
+    """Return `np.nonzero(mask)`: a formulation adds one entry for each nonzero cell.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def labels_where(mask: np.ndarray) -> tuple[np.ndarray, ...]:
     Returns
     -------
     tuple of int arrays (entries,), one for each axis
-        In a model that is only counted they are zeros that take no memory, as many as there are entries.
+        In a model that is only counted, zeros of the same shape that take no memory.
     """
     if is_counting():
         return (np.broadcast_to(np.intp(0), int(np.count_nonzero(mask))),) * mask.ndim
@@ -58,7 +58,7 @@ def labels_where(mask: np.ndarray) -> tuple[np.ndarray, ...]:
 
 @dataclass(frozen=True)
 class Axis:
-    """`size` labels from `first` on: nodes count from 1 (heap order), rows and splits from 0."""
+    """An axis of `size` labels, counted from `first`: nodes count from 1 (heap order), rows and splits from 0."""
 
     name: str
     size: int
@@ -72,10 +72,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class Block:
-    """A family of columns (or rows): `start` is the place of its first member, C order.
+    """A family of columns (or rows) in C order; `start` is the position of the first in the model.
 
-    Names are `<name>_<label>_<label>`, each label zero-padded to the width of its axis, so
-    that all names of a block have one length.
+    Names are `<name>_<label>_<label>`. Each label is zero-padded to the width of its axis, so all names of a block
+    have the same length.
     """
 
     name: str
@@ -165,23 +165,23 @@ class Block:
             place = np.asarray(label) - axis.first
             if place.size and (place.min() < 0 or place.max() >= axis.size):
                 raise ModelError(f"block {self.name!r}: a label of axis {axis.name!r} is out of range")
-            # A model holds these, so by as few bytes as the axis needs if they are many.
+            # The model stores these arrays: large ones in the smallest type that fits the axis.
             least = np.min_scalar_type(axis.size) if place.size > LARGE else np.dtype(np.int32)
             places.append(place.astype(least) if place.dtype.itemsize > least.itemsize else place)
         return Cells(self, tuple(places))
 
     def all(self) -> "Cells":
-        """Every member, with one broadcast axis per block axis."""
+        """Return the cells of all its variables, with one broadcast axis per block axis."""
         cells: Cells = self[np.ix_(*(axis.first + np.arange(axis.size) for axis in self.axes))]
         return cells
 
     def name_table(self, begin: int = 0, end: int | None = None) -> np.ndarray:
-        """Names of variables begin .. end as ASCII, uint8 of shape (end - begin, width)."""
+        """Return the names of variables begin .. end - 1 as ASCII, uint8 of shape (end - begin, width)."""
         end = self.size if end is None else end
         inner = self.size // self.axes[0].size if self.axes and self.size else 0
         if end - begin < 2 * inner or not inner:
             return self._written(np.arange(begin, end))
-        # A name is that of the first label, followed by a part that the variables of each first label share.
+        # A name begins with its first label; the rest repeats for every first label, so it is written once.
         low, high = begin // inner, -(-end // inner)
         table = np.empty((high - low, inner, self.width), np.uint8)
         head = self.width - sum(1 + axis.digits for axis in self.axes[1:])
@@ -223,9 +223,9 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class PickedBlock(Block):
-    """A block with only some variables of its grid: `positions` are their indices in it, int64, ascending.
+    """A block with only some variables of a grid of labels: `positions` are their indices in it, int64, ascending.
 
-    It has one axis of labels, the variables from 0 on; the names are those in the grid.
+    Its only axis numbers the variables from 0, but each variable keeps its name from the grid.
     """
 
     positions: np.ndarray = None  # type: ignore[assignment]  # behind the fields of Block, which have a default
@@ -280,7 +280,7 @@ class PickedBlock(Block):
 
 @dataclass(frozen=True)
 class NamedBlock:
-    """Columns or rows with names of their own, as in a model file that odtc did not write."""
+    """Columns or rows with arbitrary names, as in a model file that odtc did not write."""
 
     table: tuple[str, ...]
     start: int = 0
@@ -312,7 +312,7 @@ class NamedBlock:
         return self
 
     def name_table(self, begin: int = 0, end: int | None = None) -> np.ndarray:
-        """Names of variables begin .. end as UTF-8, uint8 (end - begin, width), with blanks behind shorter ones."""
+        """Return the names of variables begin .. end - 1 as UTF-8, uint8 (end - begin, width), padded with blanks."""
         part = self.table[begin:end]
         packed = np.array([name.encode() for name in part], dtype=f"S{self.width}")
         padded = np.frombuffer(packed.tobytes(), dtype=np.uint8).reshape(len(part), self.width).copy()
@@ -327,7 +327,7 @@ class NamedBlock:
 
 @dataclass(frozen=True)
 class Cells:
-    """Members of a block by label arrays (as places from 0) that broadcast together."""
+    """Variables (or constraints) of a block, given by label arrays (positions from 0) that broadcast together."""
 
     block: Block
     places: tuple[np.ndarray, ...]
@@ -337,7 +337,7 @@ class Cells:
         return np.broadcast_shapes(*(place.shape for place in self.places)) if self.places else ()
 
     def flat(self) -> np.ndarray:
-        """Their places in the model, int32 of the broadcast shape."""
+        """Return their positions in the model, int32 of the broadcast shape."""
         index: Any = np.int32(self.block.start)
         for place, stride in zip(self.places, strides(self.block.shape)):
             index = index + place.astype(np.int32, copy=False) * np.int32(stride)
@@ -360,7 +360,8 @@ def blocks_from_json(facts: list[dict[str, Any]]) -> tuple[Block, ...]:
 
 
 def _places_of_bits(packed: np.ndarray, size: int) -> np.ndarray:
-    """Return the places of the ones among the first `size` bits, which take a byte each only for a piece at a time."""
+    """Return the positions of the ones among the first `size` bits. They are unpacked PIECE by PIECE, because an
+    unpacked bit takes a byte."""
     found = [np.zeros(0, np.int64)]
     for begin in range(0, len(packed), PIECE):
         bits = np.unpackbits(packed[begin : begin + PIECE], count=min(8 * PIECE, size - 8 * begin))

@@ -1,10 +1,11 @@
 """Entries of some lines of a matrix, columns or rows: enough to write a file without scipy, whose import takes longer
 than writing a small model.
 
-The entries of a family whose first labels all have one pattern are laid out and sorted once, then moved. For a term
-r[f(t) + g(j)], c[t, h(j)] with the labels t and all other labels j, the entries of t are the entries of t₀, moved by
-f(t) - f(t₀) positions. The rows of one family move alike, and families do not overlap, so sorted entries stay sorted.
-Other terms (rows that depend on t and j together, coefficients that depend on t) do not form patterns.
+If all first labels of a family have the same pattern of entries, the pattern is computed and sorted once, and then
+shifted. For a term r[f(t) + g(j)], c[t, h(j)] with first labels t and other labels j, the entries of t are the entries
+of t₀, shifted by f(t) - f(t₀) positions. All rows of a family shift by the same distance, and families do not overlap,
+so sorted entries stay sorted. Other terms do not form patterns, for example if a row depends on t and j together, or a
+coefficient depends on t.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,21 +16,22 @@ import numpy as np
 from odtc.base.value_class import value_class
 from odtc.model.blocks import Cells, strides
 
-FEW_VALUES = 256  # different coefficients of a pattern, which are kept once each
-# Pairs of a place and a number that it is worth to keep once: each is in as many lines, and in such a share of all.
+FEW_VALUES = 256  # up to this many different coefficients of a pattern are stored once each, as a table of codes
+# Different pairs of position and coefficient are stored once each if, on average, a pair occurs in at least SHARED
+# lines and in at least the share OFTEN of all lines.
 SHARED, OFTEN = 4, 0.05
 
 
 @value_class
 class Entries:
-    """Line j has the entries starts[j] to starts[j + 1], by rising place.
+    """Lines of a matrix: line j has the entries indptr[j] .. indptr[j + 1] - 1, in ascending order of `indices`.
 
     Attributes
     ----------
     data : float64 (entries,)
-    indices : int32 (entries,), their places across the lines
-    indptr : int32 (lines + 1,), the starts
-    across : int, above all places
+    indices : int32 (entries,), their positions across the lines
+    indptr : int32 (lines + 1,), the first entry of each line
+    across : int, greater than all positions
     by_rows : bool, whether the lines are rows
     """
 
@@ -55,7 +57,7 @@ class Entries:
 def sorted_entries(
     line: np.ndarray, place: np.ndarray, data: np.ndarray, size: tuple[int, int], by_rows: bool
 ) -> Entries:
-    """Entries in any order, none of them twice; `size` is (lines, across)."""
+    """Return the Entries of unsorted entries, which must have no duplicates; `size` is (lines, across)."""
     lines, across = size
     indptr = np.zeros(lines + 1, np.int32)
     np.cumsum(np.bincount(line, minlength=lines), out=indptr[1:])
@@ -72,15 +74,15 @@ def sorted_entries(
 
 @value_class
 class Move:
-    """Distances by which the entries of a term move from label to label: Σ stride · place over the labels of the other
-    side that depend on t. `first` is the first label, `count` the number of labels."""
+    """Distances by which the entries of a term shift from label to label: Σ stride · position over the axes of the
+    other block whose position depends on t. `first` is the first label, `count` the number of labels."""
 
     first: int
     count: int
     parts: tuple[tuple[int, np.ndarray], ...]
 
     def of(self, begin: int, end: int) -> np.ndarray:
-        """Return int64 (end - begin,): places of the other side for these labels, except for a constant."""
+        """Return int64 (end - begin,): positions in the other block for these labels, up to a constant."""
         moved = np.zeros(end - begin, np.int64)
         for stride, place in self.parts:
             moved += stride * place[begin - self.first : end - self.first].astype(np.int64)
@@ -89,7 +91,7 @@ class Move:
 
 @value_class
 class Run:
-    """Labels begin .. end - 1, each with the terms `which`, and how each family of the other side moves."""
+    """Labels begin .. end - 1, each with the terms `which`, and the Move of each block that they refer to."""
 
     begin: int
     end: int
@@ -120,7 +122,7 @@ def move_of(mine: Cells, other: Cells, coef: np.ndarray, ndim: int) -> Move | No
 
 
 def runs_of(terms: Sequence[tuple[Cells, Cells, np.ndarray, int]]) -> list[Run]:
-    """Return the runs of two labels and more that hold one pattern, of terms as (mine, other, coef, axes)."""
+    """Return the runs of two or more labels with the same pattern; each term is (mine, other, coef, axes)."""
     moves = [move_of(*term) for term in terms]
     known = [move for move in moves if move is not None]
     if len(known) < len(moves):
@@ -175,15 +177,16 @@ class Pattern:
         return data, placed
 
     def shared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return the different pairs of place and number of the pattern, by rising place, as (places, values, of):
-        entry k is the pair of[k]. None if that is not worth while (`SHARED`, `OFTEN`), or there are many numbers."""
+        """Return the different pairs of position and coefficient, in ascending order of position, as (places, values,
+        of): entry k is pair of[k]. None if pairs repeat too rarely (`SHARED`, `OFTEN`), or there are many different
+        coefficients."""
         codes = self.codes
         if codes is None or not len(self.places):
             return None
         low, kinds = int(self.places.min()), len(self.values)
         size = (int(self.places.max()) + 1 - low) * kinds
         if size > 4 * len(self.places):
-            return None  # to look would take more memory than the entries
+            return None  # the search would take more memory than the entries
         met = np.zeros(size, bool)
         for key in self._keys(codes, low):
             met[key] = True
@@ -221,7 +224,7 @@ class Pattern:
         return np.stack(moves, axis=1)
 
     def family_of(self, places: np.ndarray) -> np.ndarray:
-        """Integers: which family of the other side these places of the pattern are in."""
+        """Return the number of the row (or column) family that contains each of these positions of the pattern."""
         stops = np.array([block.stop for block, _ in self.run.moves])
         return np.searchsorted(stops, places, "right").astype(np.min_scalar_type(len(stops)))
 

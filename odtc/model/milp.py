@@ -1,8 +1,8 @@
 """A mixed-integer linear model as blocks of variables and constraints, and terms between them.
 
 A formulation calls `m.add(left[i, t], z[i, 2 * t], 1)`: in every constraint left_i_t, the variable z_i_2t has
-coefficient 1. The label arrays broadcast, are kept as they are, and are multiplied out only when a part of the matrix
-is needed. So a model larger than memory can still be written, block by block, and names are computed, never stored.
+coefficient 1. The label arrays broadcast. They are stored unexpanded, and only the part of the matrix that is needed
+is expanded, so a model larger than memory can still be written block by block. Names are computed, never stored.
 
     min c·x + offset   s.t.  row_lower <= A x <= row_upper,  col_lower <= x <= col_upper,
                              x_j integer where integrality_j = 1
@@ -28,10 +28,10 @@ from odtc.model.entries import Entries, MovedEntries, Pattern, runs_of, sorted_e
 from odtc.model.points import name_list, split_point
 from odtc.model.summary import summary_html, summary_lines
 
-CHUNK = 100_000  # nonzeros held at once while the matrix is streamed
+CHUNK = 100_000  # nonzeros in memory at once while the matrix is streamed
 
-SMALL = 1_000_000  # columns, rows or nonzeros that need no thought about memory
-ENTRY_BYTES = 40  # of a nonzero while the matrix is assembled
+SMALL = 1_000_000  # columns, rows or nonzeros; up to this size memory is not checked
+ENTRY_BYTES = 40  # memory for one nonzero while the matrix is assembled
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Term:
         return tuple(np.broadcast_to(p, shape).reshape(-1) for p in (rows, columns, parts[-1]))
 
     def sides(self, by_rows: bool) -> tuple[Cells, Cells, np.ndarray, int]:
-        """(columns, rows, coef, axes), or rows first."""
+        """Return (columns, rows, coef, number of axes); `by_rows`, (rows, columns, coef, number of axes)."""
         mine, other = (self.rows, self.columns) if by_rows else (self.columns, self.rows)
         return mine, other, self.coef, len(self.shape)
 
@@ -81,15 +81,15 @@ class Term:
 
     @property
     def size(self) -> int:
-        """Numbers that it holds: labels and coefficients before they are multiplied out."""
+        """Count of stored numbers: labels and coefficients before they are expanded."""
         return sum(part.size for part in (*self.rows.places, *self.columns.places, self.coef))
 
 
 def _only(parts: list[np.ndarray], which: int, begin: int, end: int) -> list[np.ndarray] | None:
-    """Arrays of as many axes that broadcast together, cut down to where parts[which] is from `begin` to `end` - 1; None
-    if that is nowhere."""
+    """Return the arrays, which broadcast together, cut down to the entries where begin <= parts[which] < end; None if
+    there are no such entries."""
     varying = [axis for axis, size in enumerate(parts[which].shape) if size > 1]
-    if len(varying) > 1:  # rare: no single axis to cut along, so multiply out first
+    if len(varying) > 1:  # rare: no single axis to cut along, so expand first
         size = np.broadcast_shapes(*(p.shape for p in parts))
         parts = [np.broadcast_to(p, size).reshape(-1) for p in parts]
         varying = [0]
@@ -104,8 +104,8 @@ def _only(parts: list[np.ndarray], which: int, begin: int, end: int) -> list[np.
 
 @value_class
 class CountedTerm:
-    """A Term of a model that is only counted (odtc.model.blocks): its blocks, its nonzeros, the numbers that it
-    would hold, and some coefficients without their signs."""
+    """A Term of a model that is only counted (odtc.model.blocks): its blocks, its number of nonzeros, the count of
+    numbers that the Term would store, and the absolute values of some coefficients."""
 
     rows: Block | NamedBlock
     columns: Block | NamedBlock
@@ -124,12 +124,12 @@ ARRAYS = (
 @vectors.laid_out_when_asked
 @dataclass(frozen=True)
 class Model:
-    """A mixed-integer linear model: min c·x + offset subject to sides and bounds, as in the first lines of the module.
+    """A mixed-integer linear model: min c·x + offset subject to sides and bounds, as in the module's docstring.
 
     Vectors are float64 of shape (columns,) or (rows,) and read-only; `integrality` is uint8. In a model that was built
-    they are laid out at their first use (odtc.model.vectors). `lazy` names the blocks of constraints that the model
-    needs, but that a solver may leave out until they are violated. `user_cuts` names those that no integer point
-    violates: they only tighten the relaxation.
+    they are computed at their first use (odtc.model.vectors). `lazy` names the blocks of constraints that the model
+    needs, but that a solver may leave out until they are violated. `user_cuts` names the blocks of constraints that
+    no integer point violates: they only tighten the relaxation.
     """
 
     name: str
@@ -147,33 +147,33 @@ class Model:
     cuts: tuple[str, ...] = ()  # the cut families whose rows were appended
     separated: tuple[
         tuple[str, str], ...
-    ] = ()  # of these, the blocks of rows that no build makes again: (name, family)
-    terms: tuple[Any, ...] = field(default=(), repr=False)  # Term, or all of them CountedTerm
+    ] = ()  # (name, family) of the blocks of cuts found by separation, which a new build does not produce
+    terms: tuple[Any, ...] = field(default=(), repr=False)  # of Term, or of CountedTerm if the model is only counted
     matrix: Any = field(default=None, repr=False)  # the csc_array of a model read from a file
     problem: Any = field(default=None, repr=False, compare=False)  # the problem that it was built from
     # Its splits, classes and families in words (odtc.problem.described); None for a model that was read from a file.
     described: Any = field(default=None, repr=False, compare=False)
-    maximised: bool = False  # by the file it was read from: `c` and `offset` are then negated
+    maximised: bool = False  # whether the file it was read from maximises: `c` and `offset` are then negated
     # SHA-256 of what determines the model (odtc.problem.identity), "" if it is not known.
     identity: str = field(default="", repr=False, compare=False)
     # SHA-256 of the unpacked bytes of the file that it was read from or written to, "" if there is none.
     content: str = field(default="", repr=False, compare=False)
-    # The model that was solved in its place, if that was edited: the same columns in the same order, and others behind.
+    # The edited model that was solved instead of this one: the same columns in the same order, then additional ones.
     edited: Any = field(default=None, repr=False, compare=False)
-    # The model before rows and columns of a user's own were added (`add_rows`, `add_columns`); None without any.
+    # The model before the user added rows or columns (`add_rows`, `add_columns`); None if none were added.
     base: Any = field(default=None, repr=False, compare=False)
-    # The model as its formulation built it, from which other arrays show a change; None if it was not built here.
+    # The model as its formulation built it, to detect arrays that were replaced; None if it was not built here.
     built: Any = field(default=None, repr=False, compare=False)
-    # Why it differs from the model that its formulation builds now, as a manifest records it; "" if it does not.
+    # Why the model recorded in a manifest differs from the one that its formulation builds now; "" if it does not.
     recorded: str = field(default="", repr=False, compare=False)
     # The parts that were left out because no better tree needs them, in words; "" for none.
     left_out: str = field(default="", repr=False, compare=False)
-    # Whether nothing is known of it but its columns.
+    # Whether only its columns are known.
     rowless: bool = field(default=False, repr=False, compare=False)
 
     @property
     def as_built(self) -> "Model":
-        """The model that its formulation built, before its user added or replaced anything; itself if nothing was."""
+        """The model that its formulation built, before the user changed it; this model itself if nothing changed."""
         first: Model = self.base or self
         changed = first.built is not None and any(
             not vectors.same(first, first.built, name)
@@ -521,8 +521,8 @@ class Model:
 class CountedModel(Model):
     """A model that is only counted (odtc.model.blocks): blocks and the sizes of terms, but no numbers.
 
-    `costs`, `sides` and `bounds` are how many costs are not 0, how many sides of rows are not 0, and how many cards a
-    file has for the bounds of columns.
+    `costs` and `sides` are the numbers of nonzero costs and of nonzero row sides; `bounds` is the number of lines that
+    an MPS file has for the bounds of columns.
     """
 
     costs: int = 0
@@ -531,7 +531,7 @@ class CountedModel(Model):
 
 
 def _read_only(A: Any) -> Any:
-    """Return a sparse array whose parts cannot be written to, so that the solved model stays as it was built."""
+    """Return the sparse array with read-only parts, so that the solved model stays as it was built."""
     for part in (A.data, A.indices, A.indptr):
         part.setflags(write=False)
     return A
@@ -553,7 +553,7 @@ def _parts(
         begin = end
         end = max(begin + 1, int(np.searchsorted(before, before[begin] + most, "right")) - 1)
         pairs: list[tuple[int, int] | None] = [None]
-        if counts[begin] > most and len(block.shape) > 1:  # one label holds too many: its second ones, few by few
+        if counts[begin] > most and len(block.shape) > 1:  # too many entries for one label: divide its second labels
             few = max(1, block.shape[1] * most // int(counts[begin]))
             pairs = [(low, min(low + few, block.shape[1])) for low in range(0, block.shape[1], few)]
         while run is not None and run.end <= begin:

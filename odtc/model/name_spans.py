@@ -1,6 +1,6 @@
-"""Words of a text by place: where each begins and ends, all kept as arrays and none as a string.
+"""Words of a text as arrays of their start and end positions, without a Python string for each.
 
-A solution file has millions of lines; as Python strings they cost more than the solver's own reading.
+A solution file has millions of lines; making Python strings of them takes longer than the solver takes to read them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,10 +11,10 @@ import numpy as np
 from odtc.base.value_class import value_class
 from odtc.errors import SolutionError
 
-CHUNK = 1 << 18  # words looked at together, so that their bytes stay in the cache
+CHUNK = 1 << 18  # words processed at once, so that their bytes stay in the cache
 
 NEWLINE, BLANK, ZERO = ord("\n"), ord(" "), ord("0")
-# What a decimal number is written with; Python's float takes more ("1_0", digits of other scripts).
+# The characters of a decimal number; Python's float accepts more ("1_0", digits of other scripts).
 DECIMAL = np.zeros(256, bool)
 DECIMAL[np.frombuffer(b"0123456789+-.eE\0", np.uint8)] = True
 ENDLESS = {"inf": np.inf, "infinity": np.inf, "nan": np.nan}
@@ -22,8 +22,8 @@ ENDLESS = {"inf": np.inf, "infinity": np.inf, "nan": np.nan}
 
 @value_class
 class Words:
-    """`buffer` is uint8, the text; `starts` and `ends` are the places of the words in it, int64 of
-    shape (words,)."""
+    """Words of a text: `buffer` is uint8, the text; `starts` and `ends` are the positions of the words in it, int64
+    of shape (words,)."""
 
     buffer: np.ndarray
     starts: np.ndarray
@@ -77,7 +77,7 @@ class Words:
                     self._refuse(at, what)
                 values[at] = ENDLESS[word.lstrip("+-")] * (-1 if word[0] == "-" else 1)
             table, part = np.ascontiguousarray(table[~odd]), part[~odd]
-            try:  # what rounds correctly here is Python's float
+            try:  # longer numbers: Python's float rounds them correctly
                 values[part] = table.view(f"S{width}").ravel().astype(float)
             except ValueError:
                 for at in part.tolist():
@@ -88,8 +88,8 @@ class Words:
         return values
 
     def _whole(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return (values, rest): the values of the words that are up to 15 digits, which are exact as doubles,
-        and the places of the other words."""
+        """Return (values, rest): the values of the words of up to 15 digits, which doubles represent exactly, and the
+        positions of the other words."""
         lengths = self.ends - self.starts
         values, other = np.zeros(len(self)), (lengths == 0) | (lengths > 15)
         fitting, at = np.flatnonzero(~other), 0
@@ -105,8 +105,8 @@ class Words:
         return values, np.flatnonzero(other)
 
     def places(self, stem: str, axes: Sequence[tuple[int, int, int]], mark: str = "_") -> np.ndarray:
-        """Return the place of each name `<stem><mark><label><mark><label>...` in C order, int64 of shape
-        (words,), -1 for a word that is none. `axes` holds (digits, first label, size) of each label."""
+        """Return the position, in C order, of each name `<stem><mark><label><mark><label>...`, int64 (words,); -1 for
+        a word that is not such a name. `axes` has (digits, first label, size) for each label."""
         width = len(stem) + sum(len(mark) + digits for digits, _, _ in axes)
         found = np.full(len(self), -1, np.int64)
         fitting = np.flatnonzero(self.ends - self.starts == width)
@@ -144,10 +144,10 @@ class Words:
 
 
 def table(data: bytes, begin: int, end: int | None, width: int, what: str) -> list[Words]:
-    """Return the text data[begin:end] whose every line that is not blank has `width` words, as its columns.
+    """Return the columns of the text data[begin:end], in which each line that is not blank has `width` words.
 
-    Raises SolutionError for the first other line, and for a last line that does not end: a number
-    cut off is still a number.
+    Raises SolutionError for the first line with another number of words, and for a last line without a line end,
+    because a number that was cut off would still be read as a number.
     """
     words = split(data, begin, end)
     buffer, count = words.buffer, len(words)
@@ -188,8 +188,8 @@ def split(data: bytes, begin: int = 0, end: int | None = None) -> Words:
 
 
 def _one_a_line(data: bytes, columns: list[Words]) -> bool:
-    """Return whether each row ends at the end of a line and there are no more lines than rows: the common case,
-    recognised without finding the line of every word."""
+    """Return whether each row of the table is exactly one line. This is the common case, and it is recognised without
+    finding the line of every word."""
     last = columns[-1]
     if not len(last):
         return True

@@ -41,19 +41,20 @@ class Termination(StrEnum):
         return self.value.replace("_", " ")
 
 
-NOISE = 1e-12  # an objective below it is a sum of values of a solver that are off by the digits of a float64
+NOISE = 1e-12  # a smaller objective is 0, except for the rounding of the solver's float64 values
 
-EDITED = "the edited model"  # a scope: of a model file that was edited since it was built
+EDITED = "the edited model"  # scope of a model file that was edited after it was built
 
-# After these a point is no answer, whatever it is.
+# With these terminations a point of the solver is ignored.
 NO_POINT = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
 
 
 @frozen_class
 class Round:
-    """Result of one round of a loop: a master with `rows` rows of the loop was solved, and its point violated `added`
-    more; or, if `what` is not "rows", a master with this many columns, and `added` more were worth adding. `incumbent`
-    is the cost of the best tree so far, `bound` the best lower bound; seconds are wall time since the loop began."""
+    """Result of one round of a loop. In a loop over rows, the master has `rows` rows from earlier rounds, and its point
+    violates `added` more. In a loop over columns (`what` is then not "rows"), the master has `rows` columns, and
+    `added` columns with negative reduced cost were found. `incumbent` is the cost of the best tree so far, `bound` the
+    best lower bound; seconds are wall time since the loop began."""
 
     number: int
     phase: (
@@ -65,7 +66,7 @@ class Round:
     bound: float | None
     seconds: float
     what: str = "rows"
-    chosen: float | None = None  # no tree over the splits that were chosen costs less; `bound` is of all trees
+    chosen: float | None = None  # lower bound for trees over the chosen splits only; `bound` is for all trees
 
     def __str__(self) -> str:
         more = "broken" if self.what == "rows" else "added"
@@ -78,14 +79,14 @@ class Round:
         )
 
 
-TRIVIAL_GAP = 10.0  # a gap of so much comes from a bound that is not one of a relaxation
+TRIVIAL_GAP = 10.0  # a gap this large means that no relaxation has been solved yet
 
 
 @value_class
 class Progress:
-    """Last progress that a running solver reported; None for what it did not report. Seconds are wall time. `round` is
-    the round of a loop that has just ended; if `rounded`, the figures are for display only; `phase` names the current
-    work."""
+    """Last progress that a running solver reported; figures that it did not report are None. Seconds are wall time.
+    `round` is the round of a loop that has just ended; if `rounded`, the figures are for display only; `phase` names
+    the current work."""
 
     seconds: float
     incumbent: float | None
@@ -107,10 +108,10 @@ class Progress:
 
 @value_class
 class Racer:
-    """One solver's part in a race: how it ended, with what objective and bound, after how many seconds.
+    """One solver's part in a race: its termination, objective, bound and seconds.
 
-    `gave` holds its share of the result: "proof", or "incumbent" and "bound", or nothing. If a solver was stopped
-    before it returned a result, `objective` and `bound` are the last that its log reported.
+    `gave` lists its contributions to the result: "proof", or "incumbent" and "bound", or nothing. If a solver was
+    stopped before it returned a result, `objective` and `bound` are the last values that its log reported.
     """
 
     name: str
@@ -158,17 +159,17 @@ class Solution:
     claimed: float | None = None
     start: str = "none"  # none, accepted, rejected
     history: tuple[tuple[float, float | None, float | None], ...] = field(default=(), repr=False)
-    message: str = ""  # what is to be known besides: a complaint of the solver, a doubt about what it says
+    message: str = ""  # an error message of the solver, or a doubt about its claims
     cpu_seconds: float | None = None
-    race: tuple[Racer, ...] = ()  # one of each solver, if several ran side by side
+    race: tuple[Racer, ...] = ()  # one record for each solver, if several ran in parallel
     model: str = ""  # the identity of the model that was solved (Model.identity), "" if it is not known
-    content: str = ""  # the content of the model file that was solved (Model.content), "" if it was none
-    scope: str = ""  # what the bound is of, if it is not of the problem as stated: "the edited model"
-    # With a scope: the objective that the bound is of, if that is not the objective of the problem.
+    content: str = ""  # the content of the model file that was solved (Model.content), "" without a file
+    scope: str = ""  # the problem that the bound is for, if not the problem as stated: "the edited model"
+    # With a scope: the objective that the bound is for, if it is not the objective of the problem.
     scope_objective: float | None = None
-    overall: float | None = None  # what nothing costs less than in the problem as stated, if that is known beside it
-    proved_by: str = ""  # what proved it, if that was not the solver
-    found_by: str = ""  # what found its tree, if that was not the solver
+    overall: float | None = None  # with a scope: a lower bound for the problem as stated, if one is known
+    proved_by: str = ""  # the source of the proof, if not the solver
+    found_by: str = ""  # the source of the tree, if not the solver
 
     @property
     def has_solution(self) -> bool:
@@ -180,8 +181,8 @@ class Solution:
 
     @property
     def of_all(self) -> "Solution":
-        """The claims about the problem as stated: with a scope the bound is `overall`, and the termination optimal only
-        if that proves it."""
+        """The claims about the problem as stated: with a scope the bound is `overall`, and the termination is optimal
+        only if this bound proves the objective."""
         if not self.scope:
             return self
         ended: Termination = Termination.UNKNOWN if self.termination == Termination.OPTIMAL else self.termination
@@ -232,8 +233,8 @@ def proof(
     bound: float | None,
     within_gap: bool,
 ) -> tuple[Termination, float | None, str]:
-    """Return (termination, bound, doubt) of a run with a point. "Optimal" means no more than the stated bound: without
-    one the objective is its own bound, unless a gap was allowed; then nothing is proved, and `doubt` is a sentence on
+    """Return (termination, bound, doubt) of a run with a point. A solver that reports "optimal" without a bound proves
+    that its objective is the bound, unless a gap was allowed: then nothing is proved, and `doubt` is a sentence on
     this."""
     if termination != Termination.OPTIMAL or bound is not None:
         return termination, bound, ""

@@ -1,4 +1,4 @@
-"""Child processes: started in a group of their own, read, interrupted, and ended reliably.
+"""Child processes, each in its own process group: start them, read their output, interrupt and end them reliably.
 
 The only module that starts processes.
 """
@@ -16,26 +16,26 @@ from typing import Any
 
 from odtc.base import system
 
-NUDGE = 1.0  # seconds after its limit when a process is told to stop, if it has not by itself
-AT_LIMIT = 1.0  # seconds it then has to hand in what it found: two seconds after its limit nothing of it runs any more
-GRACE = 10.0  # seconds it has for that after Ctrl-C, but no more than its limit and the two seconds
-PATIENCE = 5.0  # seconds for a command that only says its version
-PARTING = 1.0  # seconds for what is still in the pipe of a process that has ended, but whose own children hold it open
-MARK = "ODTC_STARTED"  # names in the environment of a process who started it, for those that it leaves behind
-WORDS = 1 << 16  # bytes of it that are heard
-HELD = 256  # events that wait to be fetched; beyond these a program waits in its own print
-# Seconds between two looks at the clock, at whether somebody wants its end, and at Ctrl-C: libraries
-# restore the handler of SIGINT with SA_RESTART, and then it wakes no thread that waits without a timeout.
+NUDGE = 1.0  # seconds after its limit at which a process that still runs is told to stop
+AT_LIMIT = 1.0  # seconds that it then has to return its result; two seconds after its limit it is ended
+GRACE = 10.0  # seconds to return a result after Ctrl-C, but at most until two seconds after the limit
+PATIENCE = 5.0  # seconds for a command that only prints its version
+PARTING = 1.0  # seconds for remaining output of a process that has ended, but whose children keep the pipe open
+MARK = "ODTC_STARTED"  # environment variable that marks a process and its descendants, so that they can be found
+WORDS = 1 << 16  # bytes of the output of such a command that are read
+HELD = 256  # events in the queue; if it is full, the program blocks when it prints
+# Seconds between two checks of the clock, of requests to stop, and of Ctrl-C. Waiting needs a timeout, because
+# libraries restore the handler of SIGINT with SA_RESTART, and then the signal does not wake a waiting thread.
 POLL = 0.1
 
 
 class Child:
-    """A process that runs `argv` in a group of its own.
+    """A child process that runs `argv` in its own process group.
 
-    `events` contains the results of `listen(stream, put)` on its output, at most HELD at once, and None when the
-    output ends. `input` is the path of the file that it reads; if None, we write to `process.stdin`. If this process
-    is killed, a watcher ends the group and removes the `folder` in which it ran; the command waits for its watcher.
-    Processes that the child starts in a group or session of their own are ended, too, if the system reports the
+    `listen(stream, put)` reads its output and puts events into `events`, at most HELD at once; None marks the end of
+    the output. `input` is the path of the file that the child reads; if None, we write to `process.stdin`. If this
+    process is killed, a watcher ends the group and removes the `folder` in which it ran; the command waits for its
+    watcher. Processes that the child starts in another group or session are ended, too, if the system reports the
     environment of a process (Linux). Raises OSError if the child cannot be started.
     """
 
@@ -57,7 +57,7 @@ class Child:
             self._start(gated or argv, direct or subprocess.PIPE, cwd, env, merge_stderr)
         self.watcher = _watcher(self.process.pid, folder, self._mark)
         if gated is not None:
-            with contextlib.suppress(OSError):  # it was ended already
+            with contextlib.suppress(OSError):  # it has ended already
                 self.process.stdin.write(os.fsencode(input or "") + b"\n")
                 self.process.stdin.flush()
             if input is not None:
@@ -80,8 +80,8 @@ class Child:
         )
 
     def _hear(self, listen: Callable[[Any, Callable[[Any], object]], None]) -> None:
-        # The stream is closed where it is read: closed elsewhere, one that a program's own child
-        # still holds open would be waited for.
+        # The reading thread closes the stream: closing it in another thread would block while a child of the
+        # program still keeps it open.
         with self.process.stdout as stream:
             try:
                 listen(stream, self._put)
@@ -128,7 +128,7 @@ def _watcher(group: int, folder: str | Path | None, mark: str) -> subprocess.Pop
         watcher = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd="/", **system.own_group()
         )
-        # Its input stays open as long as we live.
+        # Its input stays open until this process ends.
         watcher.stdin.write(f"{group}\n{folder or os.devnull + '/none'}\n{mark}\n".encode("utf-8", "surrogateescape"))
         watcher.stdin.flush()
     except OSError:
@@ -137,14 +137,14 @@ def _watcher(group: int, folder: str | Path | None, mark: str) -> subprocess.Pop
 
 
 class _End:
-    """End of a child process: why it was told to stop, if it was, and when it is no longer awaited.
+    """Deadlines of a child process: when it is told to stop, and why, and until when its output is awaited.
 
     Parameters
     ----------
     tell : callable
         Tells the child to stop.
     limit : float or None
-        Seconds from its start after which it is told.
+        Seconds from its start; NUDGE seconds later it is told to stop.
     grace : float
         Seconds that it has after the limit.
     """
@@ -155,7 +155,7 @@ class _End:
         self._next = self._last = float("inf")  # the moments of the next step and of the last one (time.monotonic())
 
     def begin(self) -> None:
-        """Let the limit begin, unless the child was told to stop before."""
+        """Start the clock of the limit, unless the child was told to stop before."""
         if self._limit is not None and self.why is None:
             self._next = time.monotonic() + self._limit + NUDGE
             self._last = self._next + self._grace
@@ -172,8 +172,8 @@ class _End:
         self._next = min(self._next, time.monotonic() + seconds)
 
     def wait(self) -> float | None:
-        """Return the seconds until the next step, after telling the child to stop at its limit; None if the time after
-        that is over, too."""
+        """Tell the child to stop if its limit has passed. Return the seconds until the next step; None if the grace
+        period is over, too."""
         left = self._next - time.monotonic()
         if left <= 0 and self.why is None:
             self.stop("time_limit", self._grace)
@@ -223,7 +223,7 @@ def attend(
         try:
             if ends_in is not None and (left := ends_in()) is not None:
                 end.stop_in(left)
-            wait = end.wait()  # also if it never stops talking
+            wait = end.wait()  # also while events keep arriving
             if wait is None:
                 return end.why
             try:
@@ -249,7 +249,7 @@ def attend(
 def quick_output(argv: Sequence[str], env: Mapping[str, str]) -> str:
     """Return the output of a short command on both streams, at most WORDS bytes.
 
-    If it hangs, the output until PATIENCE; an empty text if it cannot be run.
+    If it hangs, return its output during the first PATIENCE seconds; if it cannot be run, an empty text.
     """
     heard = bytearray()
 
@@ -258,7 +258,7 @@ def quick_output(argv: Sequence[str], env: Mapping[str, str]) -> str:
             heard.extend(piece)
 
     try:
-        # In a folder of its own: a program may read settings (gurobi.env) from where it runs, and write there.
+        # In a new folder, because a program may read settings (gurobi.env) from its folder, and write files there.
         with system.run_folder() as folder, contextlib.suppress(queue.Empty):
             child = Child(argv, listen, folder, env, os.devnull, True)
             try:

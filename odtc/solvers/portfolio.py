@@ -1,8 +1,8 @@
 """Race of several solvers on one model; the first proof ends it.
 
-One rule decides: no bound is above the objective of a point. A point is a fact, because `solve` has checked it; a
-bound is a claim, and counts only from a solver that ended regularly. If a bound meets a point, that is a proof,
-whichever solvers they are from; if they cross, one solver is wrong, and an error is raised.
+The objective of a point is a fact, because `solve` has checked the point. A bound is a claim, and counts only if its
+solver ended regularly. If a bound equals the objective of a point, the point is proved optimal, even if they are from
+different solvers. If a bound is above the objective of a point, one solver is wrong, and an error is raised.
 """
 
 import threading
@@ -24,9 +24,10 @@ from odtc.solvers.log_buffer import Transcript
 from odtc.solvers.portfolio_members import Lineup, line_up
 from odtc.solvers.solve import solve_until
 
-# Seconds in which the others may say what they have, once there is a proof: no more than the race took.
+# Least and largest number of seconds that the other solvers have to return their results after a proof; between these,
+# as long as the race took.
 PARTING = (0.2, 2.0)
-CROSSED = 1e-5  # a bound further above a point, relatively, is no rounding of either
+CROSSED = 1e-5  # relative; a bound above an objective by more than this is not a matter of rounding
 PROOFS = (Termination.OPTIMAL, Termination.INFEASIBLE, Termination.UNBOUNDED)
 
 
@@ -48,7 +49,7 @@ class _Entrant:
 
     @property
     def in_order(self) -> bool:
-        """Return whether it ended regularly; only then are its claims used."""
+        """Return whether the solver ended regularly; only then are its claims used."""
         found = self.solution
         return (
             found is not None
@@ -85,8 +86,8 @@ def run(
     `progress` gets the best incumbent and the best bound of all solvers; `logs` is called with the name of a solver
     and a piece of its log, from a thread of its own; `log` gets the whole log of the winner at the end. The other
     parameters are as in `odtc.solvers.solve.solve`. Ctrl-C gives all solvers time to return their results, a second
-    Ctrl-C does not. Raises ContradictionError if a bound and a point cross, SolverError if no solver is installed,
-    ChoiceError for an unknown one.
+    Ctrl-C does not. Raises ContradictionError if a bound is above the objective of a point, SolverError if no solver is
+    installed, ChoiceError for an unknown solver.
     """
     options = options or Options()
     lineup = line_up(solver, options.threads)
@@ -117,12 +118,12 @@ class _Heat:
         logs: Callable[[str, str], None] | None,
     ) -> None:
         self.model, self.start, self.path, self.entrants, self.logs = model, start, path, entrants, logs
-        self.left: float | None = None  # seconds that they still have
+        self.left: float | None = None  # seconds that the solvers still have
         self.interrupted = False
         self.news = threading.Event()
 
     def run(self, progress: Callable[[Progress], None] | None, began: float) -> list[tuple[Any, ...]]:
-        """Until all have ended; the history of (seconds, incumbent, bound)."""
+        """Wait until all solvers have ended; return the history of (seconds, incumbent, bound)."""
         history, last = [], None
         for entrant in self.entrants:
             entrant.thread = threading.Thread(target=self._solve, args=(entrant,), daemon=True)
@@ -173,7 +174,7 @@ class _Heat:
                 listen,
                 self.path,
             )
-        except Exception as problem:  # whatever becomes of one, the others go on
+        except Exception as problem:  # if one solver fails, the others continue
             entrant.problem = str(problem) or type(problem).__name__
         finally:
             entrant.seconds = time.monotonic() - began
@@ -194,7 +195,7 @@ class _Heat:
 
 def _refuse_crossed(entrants: list[_Entrant], maximised: bool) -> None:
     """Raise ContradictionError if a claim of one solver contradicts a point or a bound of another."""
-    own = lambda value: f"{-value if maximised else value:.10g}"  # noqa: E731 - as the model's file has it
+    own = lambda value: f"{-value if maximised else value:.10g}"  # noqa: E731 - with the sign of the model file
     beyond = "above" if maximised else "below"
     pointed = [entrant for entrant in entrants if entrant.objective is not None]
     bounded = [entrant for entrant in entrants if entrant.bound is not None]
@@ -226,10 +227,10 @@ def _within(tolerance: float, value: float) -> float:
 
 
 def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history: list[tuple[Any, ...]], options: Options) -> Solution:
-    """Return the common result: the solution of the solver with the proof, if there is one, and the best of all."""
+    """Return the common result: the proof of a solver, if there is one, otherwise the best point and the best bound."""
     entrants = sorted(heat.entrants, key=lambda entrant: (not entrant.proves, entrant.seconds))
     prover = entrants[0] if entrants[0].proves else None
-    # Of equal ones the prover's, then the quickest's.
+    # In a tie, take the point of the solver with the proof, then the point of the fastest solver.
     pointed = min((e for e in entrants if e.objective is not None), key=lambda e: e.objective, default=None)
     if (
         prover
@@ -241,7 +242,7 @@ def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history: list[tuple[An
     if prover and prover.bound is not None and prover.bound >= bounded.bound - _within(CROSSED, bounded.bound):
         bounded = prover
     if prover and prover.solution.termination in NO_POINT:
-        pointed = bounded = None  # what others found on their way is no answer
+        pointed = bounded = None  # incumbents of the others contradict this termination
     objective, bound = pointed and pointed.objective, bounded and bounded.bound
     met = None not in (objective, bound) and objective - bound <= _within(max(ROUNDING, options.gap), objective)
     if prover:
@@ -252,7 +253,7 @@ def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history: list[tuple[An
         termination = _ending(heat)
     owners = {"proof": prover, "incumbent": pointed, "bound": bounded}
     gave = {e.name: tuple(what for what, owner in owners.items() if owner is e) for e in entrants}
-    if prover:  # a proof is of its own point and bound
+    if prover:  # a proof includes the prover's point and bound
         gave[prover.name] = ("proof",)
     absent = [Racer(name, "", Termination.ERROR, message=why) for name, why in lineup.absent.items()]
     whose = prover or pointed or bounded
@@ -276,7 +277,7 @@ def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history: list[tuple[An
 
 
 def _ending(heat: _Heat) -> Termination:
-    """Why a race without a proof ended."""
+    """Return why a race without a proof ended."""
     endings = [
         entrant.solution.termination if entrant.solution is not None else Termination.ERROR for entrant in heat.entrants
     ]
@@ -299,9 +300,9 @@ def _record(entrant: _Entrant, gave: tuple[str, ...]) -> Racer:
         return Racer(
             entrant.name, entrant.module.NAME, Termination.ERROR, seconds=entrant.seconds, message=entrant.problem
         )
-    message = "" if found.termination == Termination.INTERRUPTED else found.message  # a stopped one need not speak
+    message = "" if found.termination == Termination.INTERRUPTED else found.message  # being stopped needs no message
     objective, bound = found.objective, found.bound
-    if found.termination == Termination.INTERRUPTED:  # what it said last, if it handed in nothing
+    if found.termination == Termination.INTERRUPTED:  # without a result, use the last values of its log
         objective = entrant.said.incumbent if objective is None else objective
         bound = entrant.said.bound if bound is None else bound
     return Racer(entrant.name, found.solver, found.termination, objective, bound, entrant.seconds, gave, message)

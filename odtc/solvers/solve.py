@@ -5,10 +5,10 @@
     read_log(text)                 -> Termination, or None if the log is not this solver's
 
 A solver inside Python (HiGHS) has `run(job, emit, cancelled)`, which passes Progress, Incumbent and Log events to
-`emit` and calls `cancelled()` often. Without a time limit it runs in a thread of this process. Otherwise, and in a
-race, it runs in a process of its own, which is interrupted, and ended if it has not stopped by the end of the grace
-period; the last incumbent is kept either way. The rounds of a loop share one process (`shared_process`). A solver that
-is a program defines the parts that `odtc.solvers.external` lists.
+`emit` and calls `cancelled()` often. Without a time limit it runs in a thread of this process. With a time limit, or in
+a race, it runs in a separate process. At the limit this process is interrupted, and it is ended if it still runs after
+the grace period; the last incumbent is kept either way. The rounds of a loop share one process (`shared_process`). A
+solver that is a program defines the parts that `odtc.solvers.external` lists.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ from odtc.solvers.executables import FOUND
 from odtc.solvers.protocols import SOLVERS, Cuts, CutSolver, Incumbent, Job, Log, Outcome, PackageSolver
 from odtc.solvers.solver import find_solver, installed
 
-# Threads of solvers that did not stop when told. A Python that ends in good order under them aborts.
+# Threads of solvers that did not stop when told. While one of them runs, a regular exit of Python would abort.
 LEFT: list[threading.Thread] = []
 
 
@@ -70,8 +70,9 @@ def solve(
     `start` is a point of shape (columns,), given as a MIP start; `progress` is called with a Progress, `log` with
     pieces of the solver's log. For a solver that is a program, `path` is the model file if it is written already, and
     `program` names another executable. The objective is recomputed from the point, and the point is checked: if it
-    violates the model there is none, and the termination is `error`. Raises SolverError if the solver cannot be run,
-    ChoiceError for an unknown one. Numbers that solvers take for infinite end as `error`, too.
+    violates the model, the solution has no point, and the termination is `error`. The termination is `error`, too, if
+    the model has finite numbers that solvers take for infinite. Raises SolverError if the solver cannot be run,
+    ChoiceError for an unknown solver.
     """
     return _solve(_Run(model, progress, log, start), solver, options or Options(), path, program)
 
@@ -86,16 +87,16 @@ def solve_until(
     log: Callable[[str], None] | None = None,
     path: str | Path | None = None,
 ) -> Solution:
-    """Solve as `solve` does, until a caller ends it: `ends_in()` is called often, and returns None while the solver
-    may continue, then the seconds that it still has. A solver inside Python has a process of its own here, so that
-    it can be ended."""
+    """Solve as `solve` does, until the caller ends it: `ends_in()` is called often, and returns None while the solver
+    may continue, and then the seconds that it still has. A solver inside Python runs in a separate process here, so
+    that it can be ended."""
     return _solve(_Run(model, progress, log, start), solver, options, path, ends_in=ends_in)
 
 
 @contextlib.contextmanager
 def shared_process(soft: bool) -> Iterator[None]:
-    """Inside, a process of an embedded solver solves one model after another, because its start takes longer than a
-    small model. With `soft`, a time limit may be exceeded, so that no process is needed to keep it."""
+    """Reuse the process of an embedded solver for all models solved inside this context, because starting a process
+    takes longer than solving a small model. With `soft`, a time limit may be exceeded, and no process is needed."""
     shared = _Shared(soft)
     token = _shared.set(shared)
     try:
@@ -173,7 +174,8 @@ def _solve(
     spent, limit = time.monotonic() - run.began, options.time_limit
     if not run.contradicted or run.start is None or run.stopped or (limit is not None and spent >= limit):
         return solution
-    # HiGHS 1.16 has lost the offset of a model that its presolve solved beside a start, and called the start optimal.
+    # HiGHS 1.16 can lose the offset of the objective if presolve solves a model that has a start, and then reports the
+    # start as optimal. So the model is solved again without the start.
     left = None if limit is None else limit - spent
     again = _Run(run.model, run.progress, run.log)
     other = _solve_once(again, solver, replace(options, time_limit=left), path, program, ends_in)
@@ -211,7 +213,7 @@ def _solve_once(
                 _in_thread(partial(module.run, job), run)
             else:
                 _in_process(solver, job, run, ends_in)
-    except KeyboardInterrupt:  # before the solver could be told
+    except KeyboardInterrupt:  # before the solver could be told to stop
         run.stopped = Termination.INTERRUPTED
     return run.solution(_named(module, found), time.monotonic() - run.began, options.time_limit)
 
@@ -228,7 +230,7 @@ def said_in_log(path: str | Path, module: Member | None = None) -> logs.LogFacts
     if module is not None:
         return logs.read_log_text(module, text)
     modules = [SOLVERS.get(name) for name in SOLVERS.names()]
-    # A driver's last line holds for every package.
+    # The last line of a driver has the same meaning for every package.
     return logs.read_log_text(
         next((module for module in modules if module.read_log(text) is not None), modules[0]), text
     )
@@ -252,10 +254,10 @@ class _Run:
         self.began = time.monotonic()
         self.outcome: Outcome | None = None
         self.stopped: str | None = None  # why we stopped it, if we did
-        self.contradicted = False  # whether the point of its last word costs something else than it says
+        self.contradicted = False  # whether the final point has another objective than the solver reports
 
     def take(self, event: Any) -> bool:
-        """True when it was the last event."""
+        """Record an event; return True if it was the last one."""
         if isinstance(event, Incumbent):
             self.x = event.x
         elif isinstance(event, Log):
@@ -286,12 +288,12 @@ class _Run:
             and termination == Termination.TIME_LIMIT
             and (limit is None or seconds < limit)
         ):
-            termination = stopped  # some know one word for both
+            termination = stopped  # some solvers report both with the same word
         if termination in NO_POINT:
-            x = None  # what it found on its way is no answer
+            x = None  # earlier incumbents contradict this termination
         if termination in (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED):
             if stopped or (limit is not None and seconds >= limit):
-                # CBC's preprocessing says so of a model that it had no time to look at.
+                # CBC's preprocessing reports this if it had no time to process the model.
                 message = f"it says {termination.replace('_', ' ')} at the end of its time, which proves nothing"
                 termination = stopped or Termination.TIME_LIMIT
             elif self.start is not None and not violations(self.model, self.start, 1e-9):
@@ -302,7 +304,7 @@ class _Run:
             termination, message = Termination.ERROR, message or "it reports an optimum, but no solution"
         objective = self.model.objective(x) if x is not None else None
         if said.x is not None and None not in (objective, said.objective):
-            # Six digits of a point are as many of its objective, of all terms together.
+            # A point printed with six digits determines the sum of the absolute terms of its objective to six digits.
             digits = 1e-5 * max(1.0, float(np.abs(self.model.c) @ np.abs(x)))
             if abs(objective - said.objective) > digits:
                 self.contradicted = True
@@ -310,13 +312,13 @@ class _Run:
         bound = said.bound if said.bound is not None else self.bound
         if bound is not None and not abs(bound) < logs.NO_BOUND:
             bound = None
-        if self.contradicted:  # its sums are not the model's, so its bound and its proof are none
+        if self.contradicted:  # the solver's objective is not the model's, so its bound and its proof do not count
             bound = None
             termination = Termination.UNKNOWN if termination == Termination.OPTIMAL else termination
-        if objective is not None:  # an earlier incumbent is not the point that it calls optimal
+        if objective is not None:  # without a final point, x is an earlier incumbent, which "optimal" does not prove
             termination, bound, doubt = proof(termination, objective, bound, said.x is None)
             message = message or doubt
-        # Two doubles for one number: the bound of a proof differs from its objective by rounding.
+        # The bound of a proof may differ from its objective only by rounding: both are then the same number.
         if None not in (objective, bound) and is_close(objective, bound, ROUNDING):
             bound = objective
         return Solution(
@@ -368,16 +370,16 @@ def _in_thread(solver: Callable[..., Any], run: _Run, limit: float | None = None
 
 
 def _in_process(solver: str, job: Job, run: _Run, ends_in: Callable[[], float | None] | None = None) -> None:
-    """In a process of its own, whose group is ended when it does not keep the limit."""
+    """Solve in a separate process, whose group is ended if it exceeds the limit."""
     shared = _shared.get()
     child = shared.idle.pop(solver, None) if shared is not None else None
     if child is None or system.has_ended(child.process):
         child = Child(system.child_python("odtc.solvers.worker", solver), _unpickled, env=system.python_environment())
     try:
-        with contextlib.suppress(BrokenPipeError):  # it ended already; what it said is in its events
+        with contextlib.suppress(BrokenPipeError):  # it has ended already; its messages are in its events
             pickle.dump(job, child.process.stdin, protocol=5)
             child.process.stdin.flush()
-        # The worker takes the end of its input for "stop".
+        # The worker stops at the end of its input.
         limit = job.options.time_limit
         run.stopped = attend(child, run.take, child.close_input, limit, started=False, ends_in=ends_in)
     finally:

@@ -1,4 +1,4 @@
-"""From a Solution to its tree, checked; and trees that were found without a solver."""
+"""Decode a solution to its tree and check it; also for trees that were found without a solver."""
 
 import time
 from collections.abc import Sequence
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from odtc.workflow.compiling import Prepared
 
 
-COSTS_OF_POINT = "objective", "tree in model", "tree objective"  # the checks that compare the costs of a point
-A_MOMENT = 1.0  # seconds for a search under constraints, where one without them takes a moment
+COSTS_OF_POINT = "objective", "tree in model", "tree objective"  # checks that compare the costs of a point
+A_MOMENT = 1.0  # seconds for a search under constraints, which takes longer than a search without constraints
 
 
 def decode(
@@ -108,7 +108,7 @@ def decode(
     if not solution.scope and solution.overall is None:
         solution = replace(solution, scope=problem.module.scope(problem))
     dataset = _read_anew(problem, dataset)
-    selected = dataset is not None and dataset.selected is not None  # rows that were left out may need its nodes
+    selected = dataset is not None and dataset.selected is not None  # rows that were not selected may need its nodes
     smaller = simplified(problem, heap) if simplify and not selected else heap
     known = [*known, *_known_here(problem, solution)]
     known += [("the tree without needless branch nodes", smaller)] * (smaller is not heap)
@@ -122,8 +122,8 @@ def decode(
 
 
 def _matched(model: "Model", solution) -> "tuple[Model, Solution, bool]":
-    """Return the model as `odtc.build` made it, the solution as a record, and whether nothing but the caller's word
-    connects the two, so that the solution proves nothing.
+    """Return (the model as `odtc.build` made it, the solution as a record, whether it is nameless). Only the caller
+    claims that a nameless solution belongs to this model, so its bound proves nothing.
 
     Raises ChoiceError or SolutionError if they are not a model of `odtc.build` and its solution.
     """
@@ -147,14 +147,14 @@ def _matched(model: "Model", solution) -> "tuple[Model, Solution, bool]":
     if is_nameless:
         solution = unproved(solution, NAMELESS)
     built = model.as_built
-    if built is not model:  # rows and columns of its user, or arrays in the place of its own
+    if built is not model:  # the user added rows or columns, or replaced arrays
         model, solution = replace(built, edited=model), of_edited(built, model, solution)
     return model, solution, is_nameless
 
 
 def _by_own_search(model: "Model", solution: Solution, point_heap: HeapTree) -> tuple[Solution, HeapTree]:
-    """Return the solution whose proof was withdrawn, as a search of a moment judges it, and the best tree known; raises
-    NoSolutionError if that search proves that there is none."""
+    """Check a solution whose proof was withdrawn by a short search. Return (solution, best tree known); raises
+    NoSolutionError if the search proves that no tree satisfies the constraints."""
     solution, heap = by_own_search(model.problem, solution, point_heap)
     if solution.termination == Termination.INFEASIBLE:
         raise no_solution(Unsolved(model.problem, model, solution))
@@ -162,8 +162,8 @@ def _by_own_search(model: "Model", solution: Solution, point_heap: HeapTree) -> 
 
 
 def _known_here(problem: Problem, solution: Solution) -> list[tuple[str, HeapTree]]:
-    """Return (name, tree) of the trees that the compiler finds in a moment, with whose cost the bound of a solution is
-    compared; none if it claims no bound."""
+    """Return (name, tree) of trees that the compiler finds in a moment, because no tree may cost less than the bound of
+    the solution; an empty list if the solution has no bound."""
     if solution.bound is None and solution.overall is None:
         return []
     is_of_solver = solution.bound is not None and not solution.scope
@@ -171,7 +171,7 @@ def _known_here(problem: Problem, solution: Solution) -> list[tuple[str, HeapTre
 
 
 def _costs_less_than_bound(problem: Problem, heap: HeapTree, solution: Solution) -> bool:
-    """Return whether a tree costs less than the bound of a solution, by more than costs are rounded."""
+    """Return whether a tree costs less than the bound of a solution, by more than rounding explains."""
     paid = tree_cost(problem, heap)
     return None not in (solution.bound, paid) and paid < solution.bound and not is_close(paid, solution.bound)
 
@@ -179,8 +179,9 @@ def _costs_less_than_bound(problem: Problem, heap: HeapTree, solution: Solution)
 def _with_own_proof(
     problem: Problem, solution: Solution, paid: float | None, checks: list[Check], is_nameless: bool
 ) -> Solution:
-    """Return the solution with the compiler's own proof that no tree costs less than `paid`, if it has one; a solution
-    that is nameless, or claims nothing, is searched for one. The bound of an edited model is a cost of trees."""
+    """Return the solution with the compiler's own proof that no tree costs less than `paid`, if there is one. If a
+    solution has no bound, and is nameless or of unknown termination, a short search tries to prove one. The bound of an
+    edited model is rounded to a cost that trees can have."""
     if paid is None:
         return solution
     if proves(problem, paid):  # whatever the solver's status is
@@ -189,7 +190,7 @@ def _with_own_proof(
         ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, proved_by=own)
         return replace(ended, scope="", overall=None, scope_objective=None)
     claims_nothing = solution.bound is None and (is_nameless or solution.termination == Termination.UNKNOWN)
-    if claims_nothing and all(check.passed for check in checks):  # the tree of a point that is no solution needs none
+    if claims_nothing and all(check.passed for check in checks):  # a point that fails its checks needs no bound
         return _searched(problem, solution, paid)
     if solution.scope == EDITED and solution.scope_objective is None and solution.bound is not None:
         return replace(solution, bound=settled_bound(problem, solution.bound, paid))
@@ -197,8 +198,8 @@ def _with_own_proof(
 
 
 def _without_costs_of_point(checks: list[Check]) -> list[Check]:
-    """Return the checks of a point whose costs are rounded by more than trees differ, without those that fail
-    because of that: the cost of the tree is counted on the rows."""
+    """Return the checks without failed comparisons of costs, for a point whose costs are rounded by more than the costs
+    of trees differ. The cost of the tree is then counted on the rows."""
     failed = [check for check in checks if not check.passed and check.name in COSTS_OF_POINT]
     words = "; ".join(f"{check.name}: {check.text}" for check in failed)
     told = f"its costs are rounded, and the cost of the tree is counted on the rows ({words})"
@@ -206,16 +207,15 @@ def _without_costs_of_point(checks: list[Check]) -> list[Check]:
 
 
 def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
-    """Return a solution of which only the tree is known, which costs `paid`, with the bound that a short search
-    proves."""
+    """Return the solution with the bound that a short search proves, if only its tree, which costs `paid`, is known."""
     from odtc.workflow.provenance.searched_again import search_again
 
-    other = solution.model or solution.scope or solution.overall is not None  # something is known of it
+    other = solution.model or solution.scope or solution.overall is not None  # more than its tree is known
     least = None if other else quick_floor(problem)
     if least is None:
         return solution
     least = settled_bound(problem, least, paid)
-    if problem.constraints and not is_proved(paid, least):  # which leave less to choose from
+    if problem.constraints and not is_proved(paid, least):  # constraints leave fewer trees, so the bound may rise
         least = settled_bound(problem, max(least, search_again(problem, None, A_MOMENT, in_hand=True).bound), paid)
     if not is_proved(paid, least):
         return replace(solution, bound=least)
@@ -224,8 +224,8 @@ def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
 
 
 def _cheapest_point(model: "Model", trees: Sequence[HeapTree]) -> tuple[float, np.ndarray] | None:
-    """Return (objective, point) of the tree that costs least of those that are solutions of a model; None if none
-    is."""
+    """Return (objective, point) of the cheapest tree that has a feasible point of the model; None if no tree has
+    one."""
     from odtc.problem.cuts.cut import arrange_tree
 
     found = []
@@ -243,8 +243,8 @@ def by_own_splits(model: "Model", solution: Solution, start: HeapTree | None = N
     """Replace the point of a solution by the point of a tree if it does not follow its own splits, or if these splits
     are not the model's in exact numbers.
 
-    Such a point sends rows elsewhere, and costs less than the tree of its splits, because soft margins let rows choose;
-    or it uses the solver's tolerance to separate rows by less than the model requires.
+    Soft margins let a point send rows to another child than its splits do, so it may cost less than the tree of its
+    splits. A point may also use the solver's tolerance to separate rows by less than the model requires.
 
     Parameters
     ----------
@@ -256,9 +256,9 @@ def by_own_splits(model: "Model", solution: Solution, start: HeapTree | None = N
     Returns
     -------
     Solution
-        With the point of that tree, or of the start or CART's if that costs less; or the same if its point agrees
-        with its tree, or none of these trees is one of the model. The bound stays; a solution that it does not prove
-        is not called optimal.
+        With the point of the tree of its splits, or of the start or CART's tree if that costs less. Unchanged if its
+        point agrees with its tree, or if the model represents none of these trees. The bound stays; if it does not
+        prove the new point, the solution is no longer optimal.
     """
     problem = model.problem
     if not solution.has_solution or model.recorded or model.edited is not None:
@@ -297,7 +297,7 @@ def by_own_splits(model: "Model", solution: Solution, start: HeapTree | None = N
 
 
 def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) -> tuple[Solution, HeapTree | None]:
-    """Judge a solver's solution that proves nothing by a search of a moment.
+    """Check a solver's solution that proves nothing by a short search.
 
     Parameters
     ----------
@@ -309,10 +309,11 @@ def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) ->
     Returns
     -------
     Solution
-        With the cost of the best tree known, and proved if that search proves it; else with the bound of that search,
-        or the supported part of the solver's bound (odtc.verification.verify.supported) if that is greater.
+        With the cost of the best tree known. It is optimal if the search proves that; otherwise its bound is the
+        greater one of the bound of the search and the supported part of the solver's bound
+        (odtc.verification.verify.supported).
     HeapTree or None
-        The best tree known that satisfies the constraints: `own`, or one of that search or of CART. The model may have
+        The best known tree that satisfies the constraints: `own`, the tree of the search, or CART's. The model may have
         no point for it, because its numbers are rounded.
     """
     from odtc.workflow.provenance.searched_again import SECONDS, search_again
@@ -346,8 +347,8 @@ def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) ->
 
 
 def _cheapest_first(problem: Problem, trees: Sequence[HeapTree]) -> list[HeapTree]:
-    """Return the trees of the formulation that keep the constraints, by their exact costs; of equal ones, or if they
-    cannot be compared, the first is the first of `trees`."""
+    """Return the trees of the formulation that satisfy the constraints, sorted by their exact costs; in a tie, or if
+    costs cannot be compared, they stay in the order of `trees`."""
     least = problem.module.least_rows(problem)
     kept = [tree for tree in trees if tree.fewest_rows(problem.encoded) >= least and not broken(problem, tree)]
     kept = [tree for tree in kept if tree_cost(problem, tree) is not None]
@@ -357,7 +358,7 @@ def _cheapest_first(problem: Problem, trees: Sequence[HeapTree]) -> list[HeapTre
 
 
 def tree_of(model: "Model", x: np.ndarray) -> HeapTree:
-    """The tree of a point of a model.
+    """Return the tree of a point of a model.
 
     Parameters
     ----------
@@ -372,7 +373,7 @@ def tree_of(model: "Model", x: np.ndarray) -> HeapTree:
     Raises
     ------
     ManifestError
-        If the formulation has changed since, and reads other columns.
+        If the formulation has changed since the model was built, and needs other columns.
     """
     problem = model.problem
     try:
@@ -387,7 +388,7 @@ def tree_of(model: "Model", x: np.ndarray) -> HeapTree:
 
 
 def with_rows_of(model: "Model", dataset: Dataset | None) -> "Model":
-    """The model of a manifest, whose problem has the rows of its data file, too (odtc.data.encoding.with_rows)."""
+    """Return the model of a manifest with the rows of its data file added to its problem (odtc.data.encoding)."""
     encoded = with_rows(model.problem.encoded, dataset)
     return (
         model if encoded is model.problem.encoded else replace(model, problem=replace(model.problem, encoded=encoded))
@@ -395,7 +396,7 @@ def with_rows_of(model: "Model", dataset: Dataset | None) -> "Model":
 
 
 def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:
-    """Return the given data set, with the same rows selected as in the problem; without one, the problem's own."""
+    """Return the given data set with the same rows selected as in the problem; without one, the problem's data set."""
     own = problem.encoded.dataset
     if (
         dataset is None
@@ -419,9 +420,9 @@ def _decoded(
     dataset: Dataset | None,
     simplify: bool,
 ) -> Decoded:
-    """Return the tree `heap`, made of the tree of the point, with its checks; with all rows in its leaves if it was
-    trained on selected ones. With `simplify`, sibling leaves that then predict the same are merged, unless there
-    are constraints, which are on the selected rows."""
+    """Return the tree `heap`, which was derived from the tree of the point, with its checks. A tree that was trained on
+    selected rows gets all rows in its leaves. With `simplify`, sibling leaves that then predict the same are merged,
+    unless there are constraints, because constraints are on the selected rows."""
     if heap is not point_heap:
         checks = [*checks, simplified_check(problem, point_heap, heap)]
     tree = heap.to_tree(problem.encoded)
@@ -434,7 +435,7 @@ def _decoded(
         checks = [*checks, verify_filled(problem, tree, dataset.selected.whole)]
     task = TASKS.get(tree.task)
     if dataset is not None and problem.encoded.dataset is None and not task.CLASSES:
-        at = tree.apply(dataset.X)  # a recorded model holds equal rows together, and a curve needs each row
+        at = tree.apply(dataset.X)  # a recorded model has equal rows merged, but a curve needs each row
         tree = tree.with_curves(task.curve(dataset.sums[at == leaf]) for leaf in range(tree.n_leaves))
     return Decoded(heap, tree, checks, solution, point_heap)
 
@@ -458,10 +459,9 @@ def learn(
 def unfinished(
     ready: "Prepared", labelled: Dataset | None = None, found: Solution | None = None, simplify: bool = False
 ) -> Fit:
-    """Return the tree that was known when the time limit came before there was one from a solver, with the bound of
-    equivalent points.
+    """Return the best tree known if the time limit came before a solver found one, with the best lower bound known.
 
-    `found` is how a solver ended that had no point; without it the limit came before there was a model. Raises
+    `found` is the result of the solver, which has no point; None if the limit came before there was a model. Raises
     NoSolutionError if no tree was known.
     """
     solution = found or out_of_time(ready)
@@ -481,8 +481,8 @@ def unfinished(
 
 
 def no_solution(outcome: Unsolved, in_hand: str = "", from_file: bool = False) -> NoSolutionError:
-    """Return the error of a run without a tree; its `outcome` has the known facts, `in_hand` is the place of a start's
-    tree, and `from_file` is whether the solver read a model file."""
+    """Return the error of a run without a tree: `outcome` has the known facts, `in_hand` is the file with the tree of a
+    start, and `from_file` is whether the solver read a model file."""
     problem, dataset = outcome.problem, outcome.problem.encoded.dataset
     selected = dataset is not None and dataset.selected is not None
     constraints = tuple(map(str, problem.constraints))
@@ -498,7 +498,7 @@ def no_solution(outcome: Unsolved, in_hand: str = "", from_file: bool = False) -
 
 
 def out_of_time(ready: "Prepared") -> Solution:
-    """Return how a run has ended that had no model in time, or before Ctrl-C."""
+    """Return the Solution of a run that ended at its time limit, or by Ctrl-C, before there was a model."""
     ended = Termination.INTERRUPTED if ready.interrupted else Termination.TIME_LIMIT
     return Solution(None, ended, seconds=time.monotonic() - ready.began, solver=COMPILER)
 
@@ -506,8 +506,8 @@ def out_of_time(ready: "Prepared") -> Solution:
 def proved(
     problem: Problem, heap: HeapTree, bound: float, seconds: float, ended: Termination = Termination.UNKNOWN
 ) -> Fit:
-    """Return a tree that the compiler has found, with the bound that it has proved; `ended` is the end of the run if
-    the bound is less."""
+    """Return the Fit of a tree that the compiler found, with the bound that it proved; `ended` is the termination if
+    the bound is less than the cost of the tree."""
     paid = problem.module.objective(problem, heap)
     bound = settled_bound(problem, bound, paid)
     solution = Solution(
@@ -521,7 +521,7 @@ def proved(
     return without_model(problem, heap, solution, None)
 
 
-@interrupts.held()  # a tree that is found is not lost in its checks
+@interrupts.held()  # so that Ctrl-C during the checks does not lose the tree
 def without_model(
     problem: Problem, point_heap: HeapTree, solution: Solution, labelled: Dataset | None, simplify: bool = False
 ) -> Fit:
@@ -531,7 +531,7 @@ def without_model(
     if heap is not point_heap:
         solution = replace(solution, objective=problem.module.objective(problem, heap))
     if not problem.module.represents(problem, heap):
-        if is_proved(solution.objective, solution.bound):  # of the model's trees, and this one has smaller gaps
+        if is_proved(solution.objective, solution.bound):  # the proof is for larger gaps than this tree's
             solution = replace(solution, bound=None)
     elif proves(problem, solution.objective):
         solution = replace(solution, termination=Termination.OPTIMAL, bound=solution.objective)
@@ -549,8 +549,8 @@ def finish(
     known: Sequence[tuple[str, HeapTree]] = (),
     simplify: bool = False,
 ) -> Fit:
-    """Do the last part of `fit`: decode and verify a solution, with the figures of CART and of the rows `labelled`;
-    `dataset`, `known` and `simplify` as in `decode`."""
+    """Finish a `fit`: decode and verify a solution, and add the figures of CART and of the rows `labelled`. `dataset`,
+    `known` and `simplify` are as in `decode`."""
     phases.begin("checking the point and the tree")
     dataset = _read_anew(model.problem, dataset)
     model = with_rows_of(model, dataset)

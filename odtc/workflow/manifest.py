@@ -1,8 +1,8 @@
-"""STEM.odt.json next to a model: all that decoding needs, anywhere, later, with no other file.
+"""The manifest STEM.odt.json next to a model, which makes decoding possible later, anywhere, without other files.
 
 It contains the encoded rows, the candidate splits in original units, the formulation with its parameters and the
-blocks of columns; the data file itself is only named, with its fingerprint. It contains no times and no machine names,
-so the same input gives the same bytes.
+blocks of columns; the data file is recorded only by its path and SHA-256. It contains no times and no machine names, so
+the same input gives the same bytes.
 """
 
 import json
@@ -134,17 +134,17 @@ SHAPE = {
     },
 }
 
-# Bytes that a character of packed text can represent: 3/4 of one by base64, and zlib packs to a thousandth at best.
+# Bytes that a character of packed text can represent: base64 stores 3/4 of a byte, and zlib packs at most to 1/1000.
 PACKED_MOST = compression.HIGHEST
-ROW_BYTES = 40  # of a row in addition to its splits and cells: label, weight, copies, place and sums
-PLACES = 2**31  # of a block of columns, which are numbered by 32 bits
-MOST_SUMS = 8  # that a task adds up of a row, and once more for each of its classes
+ROW_BYTES = 40  # memory for a row in addition to its splits and cells: label, weight, copies, place and sums
+PLACES = 2**31  # largest number of columns of a block, because 32 bits number them
+MOST_SUMS = 8  # largest number of sums of a row, and as many again for each class
 FIXED_NAME = re.compile(r"C\d{7}$")
 
 
 @value_class
 class Manifest:
-    """`facts` is the JSON object; the rest is read from it when a manifest is opened."""
+    """A manifest: `facts` is the JSON object, from which the other fields are read when the manifest is opened."""
 
     facts: dict
     problem: Problem
@@ -158,7 +158,7 @@ class Manifest:
 
     @property
     def identity(self) -> str:
-        """The identity of the model (odtc.problem.identity); "" in a manifest of a version that had none."""
+        """The identity of the model (odtc.problem.identity); "" for an older version without it."""
         return self.facts.get("identity") or ""
 
     @property
@@ -180,8 +180,8 @@ class Manifest:
         return self.columns[-1].stop
 
     def with_separated(self, model: Model) -> Model:
-        """Return a model built again with the separated constraints that the manifest itself contains, because no
-        build makes them again."""
+        """Return a model that was built again with the separated constraints of the manifest added, because a new build
+        does not produce them."""
         for block in self.facts["model"]["rows"]:
             if "cut" in block:
                 n, part = block["axes"][0]["size"], block["matrix"]
@@ -192,7 +192,7 @@ class Manifest:
                     raise ManifestError(f"the manifest {str(self.path)!r} separates {n} rows, more than its model has")
                 try:
                     indptr, nnz = _unpack(part["indptr"], "<i4", n + 1), self.facts["model"]["nnz"]
-                    most = max(compression.LEAST, RATIO * len(part["indices"])) // 4  # different places pack no further
+                    most = max(compression.LEAST, RATIO * len(part["indices"])) // 4  # distinct numbers pack no better
                     indices = _unpack(part["indices"], "<i4", most=min(most, nnz))
                     data = _unpack(part["data"], "<f8", len(indices))
                     A = sp.csr_array((data, indices, indptr), shape=shape)
@@ -221,8 +221,8 @@ class Manifest:
         return align(self.columns, raw.names, raw.values)
 
     def expect(self, model, whose: str = f"odtc {odtc.__version__} builds") -> None:
-        """Raise ManifestError if a model is not of the size the manifest records: rebuilt by another
-        version, or read from a file of which the reader silently dropped a part (docs/reference/file-formats.md)."""
+        """Raise ManifestError if a model has another size than the manifest records: it was built by another version,
+        or the reader of its file silently dropped a part (docs/reference/file-formats.md)."""
         for key, size in (("n_cols", model.n_cols), ("n_rows", model.n_rows), ("nnz", model.nnz)):
             if self.facts["model"][key] != size:
                 raise ManifestError(
@@ -253,7 +253,7 @@ def _plug_ins(problem: Problem, model) -> dict:
 
 def describe(problem: Problem, model, folder: Path | None = None) -> dict:
     """Return the manifest of a model, as a JSON object; data paths are relative to `folder`. If a user added rows and
-    columns to the model, the manifest describes the part that odtc built, and names these."""
+    columns to the model, the manifest describes the part that odtc built, and lists the names of the added ones."""
     if (built := model.as_built) is not model:
         own = {"rows": model.row_names[built.n_rows :], "columns": model.column_names[built.n_cols :]}
         return describe(problem, replace(built, content=""), folder) | {"own": own}
@@ -293,7 +293,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
 
 
 def _describe_encoding(encoded: Encoded) -> dict:
-    """Return the splits of an encoding, each with those that separate the rows in the same way."""
+    """Return the splits of an encoding, each with the splits that separate the rows in the same way."""
     return {
         "scheme": encoded.scheme,
         **({"by_column": True} if encoded.by_column else {}),
@@ -312,7 +312,7 @@ def _describe_encoding(encoded: Encoded) -> dict:
 
 
 def _describe_rows(problem: Problem) -> dict:
-    """Return the encoded rows as packed arrays, with the numbers that the formulation needs of them."""
+    """Return the encoded rows as packed arrays, with sums and cells if the formulation needs them."""
     encoded = problem.encoded
     keeps_cells = problem.module.WEIGHS or problem.module.holds_cells(problem)
     return {
@@ -379,7 +379,7 @@ def describe_data(encoded: Encoded, folder: Path | None = None) -> dict:
 
 
 def _selection(dataset) -> dict:
-    """Return which rows of the data file the model uses, if these are not all."""
+    """Return the rows of the data file that the model uses, if it does not use all."""
     if dataset is None or dataset.selected is None:
         return {}
     chosen = dataset.selected
@@ -408,7 +408,7 @@ def reselected(manifest: Manifest, dataset):
 
 
 def _rows(model) -> list[dict]:
-    """The blocks of rows; those that were separated with their matrix and their sides."""
+    """Return the blocks of rows; separated blocks include their matrix and their sides."""
     families, blocks = dict(model.separated), []
     for at, block in enumerate(model.rows):
         blocks.append(block.to_json())
@@ -476,10 +476,10 @@ def _absent(facts: dict) -> str:
 
 
 def find_manifest(solution_path, raw: RawPoint) -> Manifest:
-    """Find the manifest next to a solution file: of the same stem, or the only one with these columns; if one model
-    was built under several names, which have one identity, the first.
+    """Find the manifest next to a solution file: the one with the same stem, or the only one with these columns. If
+    several have these columns because one model was built under several names, take the first.
 
-    Raises ManifestError, whose message explains how to name it.
+    Raises ManifestError, whose message explains how to name the manifest.
     """
     path = Path(solution_path)
     parts = path.name.split(".")
@@ -573,7 +573,7 @@ def _problem(facts: dict) -> Problem:
         radius=tuple(map(float, facts["encoding"].get("radius", ()))),
         merge=facts["encoding"].get("merge", True),
         dataset=None,
-        # Manifests of the first version know no costs: every error is 1.
+        # Manifests of the first version have no costs: every error costs 1.
         cost=cost_matrix(classes, np.ones(len(classes)), cost=facts.get("cost")) if len(classes) > 1 else None,
         exact_weight=_read_exact_weights(rows, weight),
         cells=_unpack(rows["values"], "<f8", n * len(features)).astype(float).reshape(n, len(features))
@@ -608,7 +608,8 @@ def _exact_weights(exact: tuple[np.ndarray, Fraction], rounded: tuple[np.ndarray
 
 
 def _read_exact_weights(facts: dict, weight: np.ndarray) -> tuple[np.ndarray, Fraction] | None:
-    """Return what `_exact_weights` wrote; None if it wrote nothing. Raises ValueError for others than the weights."""
+    """Return the weights that `_exact_weights` wrote; None if it wrote none. Raises ValueError if they differ from
+    `weight` by more than rounding."""
     if "exact" not in facts:
         return None
     above, below = map(int, facts["exact"]["unit"].split("/"))
@@ -631,7 +632,7 @@ def _pack(array: np.ndarray) -> str:
 
 
 def _unpack_rows(text: str, n: int, most: int) -> np.ndarray:
-    """Return the float64 (n, at most `most`) of a packed text."""
+    """Return the float64 array (n, at most `most`) of a packed text."""
     try:
         data = _unpack(text, "<f8", most=n * most)
         fits = n and len(data) % n == 0
@@ -643,7 +644,7 @@ def _unpack_rows(text: str, n: int, most: int) -> np.ndarray:
 
 
 def _unpack(text: str, dtype, count: int | None = None, most: int | None = None) -> np.ndarray:
-    """Return the array of a packed text: `count` numbers, or at most `most` of them. No more are unpacked."""
+    """Return the array of a packed text, of `count` or at most `most` numbers; longer texts are not unpacked."""
     room = count if most is None else most
     if room is None or room < 0:
         raise ValueError(f"expected a number of packed numbers, got {room}")

@@ -1,4 +1,4 @@
-"""One column of a data file: its kind, its numbers, its levels and their codes."""
+"""Types of the columns of a data file: numbers or levels, and the codes of levels."""
 
 import functools
 import re
@@ -18,30 +18,29 @@ from odtc.data.cells import written_numbers
 from odtc.data.reading_spec import BOOLEAN, CATEGORICAL, DATES, MISSING_CELLS, NUMERIC, date_columns
 from odtc.errors import DataError
 
-# A number that is written as a code is, such as 00123: as a level it is not the number 123.
+# A number that is written like a code, such as 00123; as a level it differs from the number 123.
 PADDED = re.compile(r"[+-]?0[0-9]")
 
-# From here on neighbouring integers are the same double, so names are kept as they are written.
 CORRECT = "correct it"
-MOSTLY = 20  # times as many numbers as words in a column, and words are remarked on
+MOSTLY = 20  # with this many times more numbers than words in a column, a note lists the words
 DATE_FORMS, DATE_NUMBER = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y"), "%Y%m%d"
 MIDNIGHT = time()
 CLOCK = r"[T ]\d{1,2}:\d{2}.*$"  # behind a date
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+(e[-+]?\d+)?\s*", re.IGNORECASE)
 
 
-# Blanks of polars' strip_chars: those of Unicode, of which Python knows some more.
+# Characters that polars' strip_chars removes, the white space of Unicode; Python's str.strip removes a few more.
 BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 BLANKS += "\u2028\u2029\u202f\u205f\u3000"
-MANY = 2**11  # cells from which on polars is faster than a loop: a call of it takes 0.1 ms, whatever it does
+MANY = 2**11  # cells; below this a loop is faster than polars, because every polars call takes 0.1 ms
 LONG = re.compile("[eE]-[0-9]{3}")
 
-FEW, REMEMBERED = 16, 4096  # cells of a column, and columns, whose results are remembered
+FEW, REMEMBERED = 16, 4096  # results are cached for columns of at most this many cells, and for this many columns
 
 
 def of_few_cells(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Remember the results of a function of cells for a few cells: a wide table has the same ones in thousands of
-    columns. Its other arguments have a hash."""
+    """Cache the results of a function of cells for columns of at most FEW cells, because a wide table repeats the same
+    cells in thousands of columns. The other arguments of the function must be hashable."""
     known: dict[Any, Any] = {}
 
     @functools.wraps(function)
@@ -59,7 +58,7 @@ def of_few_cells(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def words_of(cells: pl.Series, place: str, missing: Sequence[str] = MISSING_CELLS) -> list:
-    """Return the different cells of a column as from `column_cells`, in a list that must not be changed."""
+    """Return the different cells of a column, as `column_cells` returns them, in a list that must not be changed."""
     if cells.dtype != pl.String:
         return column_cells(cells, place, missing).to_list()
     stripped = [None if cell is None else cell.strip(BLANKS) for cell in cells.to_list()]
@@ -90,20 +89,20 @@ def has_days(series: pl.Series) -> bool:
 
 
 def dates_as_numbers(frame: pl.DataFrame, layout: Mapping[str, Any]) -> pl.DataFrame:
-    """Return a frame in which the dates of the columns that the option `dates` names are numbers: 20190314. Other cells
+    """Return a frame with dates as numbers, such as 20190314, in the columns that the option `dates` names. Other cells
     of these columns stay."""
     named = {name: form for name, form in date_columns(layout.get(DATES)).items() if name in frame.columns}
     return frame.with_columns(date_numbers(frame[name], form) for name, form in named.items()) if named else frame
 
 
 def numbers_of_dates(words: Sequence[str], form: str | None) -> list[str]:
-    """Return texts with the dates among them as numbers; `form` is their format, None for the usual ones."""
+    """Return texts in which dates are replaced by numbers; `form` is their format, None for the usual formats."""
     return date_numbers(pl.Series(words, dtype=pl.String), form).to_list()
 
 
 def date_numbers(cells: pl.Series, form: str | None = None) -> pl.Series:
-    """Return cells with the dates among them as numbers: 20190314; `form` is the format of those that are text, None
-    for the usual ones."""
+    """Return cells in which dates are replaced by numbers, such as 20190314; `form` is the format of dates in text,
+    None for the usual formats."""
     if cells.dtype == pl.Date or isinstance(cells.dtype, pl.Datetime):
         return cells.dt.strftime(DATE_NUMBER).cast(pl.Int64)
     if cells.dtype != pl.String:
@@ -140,8 +139,7 @@ def missing_words(series: pl.Series) -> list[str]:
 
 
 def is_wide(dtype: pl.DataType) -> bool:
-    """Return whether a type of polars is one of whole numbers of 128 bits, which numpy does not have: they are read as
-    text is."""
+    """Return whether a polars type is a 128-bit integer. numpy has no such type, so these columns are read as text."""
     return str(dtype) in ("Int128", "UInt128")
 
 
@@ -157,7 +155,7 @@ def kind_of(dtype: pl.DataType, column: pl.Series, categorical: bool, numeric: b
         return CATEGORICAL
     if numeric:
         return NUMERIC
-    # A category column of parquet, and a nominal one of ARFF, says itself that it is none of numbers.
+    # Category columns of parquet and nominal columns of ARFF are declared as categories by the file.
     return _kind(column, is_categories(dtype), decimal)
 
 
@@ -198,14 +196,14 @@ def numbers(
             f"expected a finite number in column {name!r} of {place}, got {_short(column[row])} in row "
             f"{row + first}; {advice}"
         )
-    # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
+    # Adding zero turns -0 into 0, so that both are the same value wherever bytes are compared.
     return values.to_numpy() + 0.0
 
 
 def finite_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
     """Return the cells of a column that are finite numbers, as Float64; null if missing or not a number. `decimal` is
-    the sign before the decimals where people wrote them (odtc.data.cells.written_numbers), None for numbers as
-    programs write them."""
+    the decimal sign of numbers that people wrote (odtc.data.cells.written_numbers); None for numbers in the notation
+    of programs."""
     values = _as_numbers(column, decimal)
     if np.isfinite(values.to_numpy()).sum() == len(values) - values.null_count():
         return values
@@ -241,8 +239,8 @@ def are_long(cells: pl.Series) -> pl.Series:
 
 
 def merged_cells(cells: pl.Series) -> tuple[str, str] | None:
-    """Return two of some different cells whose numbers differ and are one double, such as 0.12345678901234567 and …68;
-    None if there are none. Whole numbers from 2^53 on are handled by `expect_apart`."""
+    """Return two cells whose numbers differ but round to the same double, such as 0.12345678901234567 and …68; None if
+    there are no such cells. Whole numbers from 2^53 on are handled by `expect_apart`."""
     if cells.dtype != pl.String:
         return None
     if len(cells) < MANY:
@@ -269,7 +267,7 @@ def merged_cells(cells: pl.Series) -> tuple[str, str] | None:
 
 
 def plain_cells(cells: pl.Series, decimal: str | None) -> pl.Series:
-    """Return cells whose numbers are as programs write them; other cells stay."""
+    """Return the cells with numbers rewritten in the notation of programs; other cells stay."""
     if decimal is None or cells.dtype != pl.String:
         return cells
     return written_numbers.plain(cells, decimal).fill_null(cells)
@@ -283,8 +281,8 @@ def _as_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
 
 
 def expect_apart(cells, values: np.ndarray, where: str, rows: Iterable[int], advice: str | None = None) -> None:
-    """Raise DataError if two different whole numbers among some cells are the same double in `values`, as neighbours
-    from 2^53 on are: they would be one value for every split.
+    """Raise DataError if two different whole numbers are the same double in `values`, as neighbours from 2^53 on are,
+    because no split could separate them.
 
     Parameters
     ----------
@@ -293,7 +291,7 @@ def expect_apart(cells, values: np.ndarray, where: str, rows: Iterable[int], adv
     where : str, the column in words
     rows : int (cells,), the rows of these cells, rising from 0
     advice : str or None
-        How the message ends; by default, how the numbers are kept as they are written.
+        The end of the message; by default, advice to declare the column categorical or to leave it out.
     """
     advice = advice or f"name the column in {option('categorical')}, or leave it out"
     first: dict[float, object] = {}
@@ -319,7 +317,7 @@ def levels_of(text: pl.Series, as_written: bool = False) -> tuple[str, ...]:
 
 
 def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarray:
-    """Return the position of each cell in `levels`: float64 of shape (rows,), NaN missing, -1 no such level.
+    """Return the position of each cell in `levels`, float64 (rows,): NaN if the cell is missing, -1 for another level.
 
     A number is found however it is written (1.0 as 1) if all levels are numbers and only one of them is this number.
     """
@@ -368,15 +366,15 @@ def are_numbers(words: Sequence[str], decimal: str | None = None) -> bool:
 
 
 def words_among_numbers(levels: Sequence[str], decimal: str | None = None) -> list[str]:
-    """Return the texts without which a column would be numeric: some texts, and MOSTLY times as many numbers or more;
-    none if the column is not of this kind. `decimal` as in `finite_numbers`."""
+    """Return the few texts that prevent a column from being numeric; an empty list unless the column has some texts and
+    at least MOSTLY times as many numbers. `decimal` as in `finite_numbers`."""
     found = finite_numbers(pl.Series(levels, dtype=pl.String), decimal)
     words = pl.Series(levels, dtype=pl.String).filter(found.is_null()).to_list()
     return words if len(words) * (1 + MOSTLY) <= len(levels) else []
 
 
 def _whole(text: str) -> int | None:
-    """Return the whole number that a text is exactly, None if it is not one."""
+    """Return the whole number that a text represents exactly; None if there is no such number."""
     exact = Decimal(text) if isinstance(text, str) else Decimal(repr(text))
     return int(exact) if exact == exact.to_integral_value() else None
 

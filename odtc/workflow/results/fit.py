@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from odtc.workflow.constrained.assurance import Assured
 
 
-NOISE = 1e-12  # of the cost of a tree: a positive bound below it is the rounding of a linear program
-OF_CLASSES = frozenset(  # the figures that count correct rows
+NOISE = 1e-12  # relative to the cost of a tree: a smaller positive bound is the rounding of a linear program
+OF_CLASSES = frozenset(  # figures that count correct rows
     f"{tree}train_{figure}"
     for tree in ("", "cart_")
     for figure in ("correct", "accuracy", "balanced_accuracy", "weighted_accuracy")
@@ -52,10 +52,10 @@ OF_CLASSES = frozenset(  # the figures that count correct rows
 
 @dataclass(frozen=True, repr=False)
 class Decoded:
-    """A solution turned into a tree: over the splits of the model, as a Tree, and with every check of it."""
+    """The tree of a solution, over the splits of the model and as a Tree, with all its checks."""
 
     heap: HeapTree
-    # if its rows were selected, with all of them in its leaves (odtc.workflow.row_selection.selection.fill_leaves)
+    # if it was trained on selected rows, with all rows in its leaves (row_selection.selection.fill_leaves)
     tree: Tree
     checks: list[Check]
     solution: Solution
@@ -212,13 +212,13 @@ class Fit:
 
     @property
     def uncertified(self) -> str:
-        """Why a tree that a search of the compiler has proved has no checked certificate; "" if it has one."""
+        """Why a tree that the compiler's own search has proved has no checked certificate; "" if it has one."""
         alone = self.model is None and self.certified is None and self.proof.termination == "optimal"
         return self.solution.message if alone else ""
 
     @property
     def solution(self) -> Solution:
-        """The solution of the solver, whose bound is at least the one that is known without it."""
+        """The solution of the solver; its bound is raised to the bound that is known without the solver."""
         return self.decoded.solution
 
     @property
@@ -228,7 +228,7 @@ class Fit:
 
     @property
     def proved(self) -> bool:
-        """Return whether no tree costs less, by the bound, and no check contradicts a claim."""
+        """Return whether the bound proves that no tree costs less, and no check contradicts a claim."""
         return self.verified and is_proved(self.proof.objective, self.proof.bound)
 
     @cached_property
@@ -277,7 +277,7 @@ class Fit:
 
     @property
     def selection(self) -> dict | None:
-        """The facts of the selection of the rows; None if the tree was trained on all."""
+        """The facts of the selection of rows; None if the tree was trained on all rows."""
         return self._selected.facts if self._selected is not None else None
 
     @cached_property
@@ -287,8 +287,8 @@ class Fit:
 
     @cached_property
     def simplified(self) -> dict | None:
-        """The size and cost of the tree before needless branch nodes were removed: `n_branch_nodes` and `objective`;
-        None if none were."""
+        """The `n_branch_nodes` and `objective` of the tree before needless branch nodes were removed; None if no node
+        was removed."""
         before = self.decoded.point_heap
         nodes = self.decoded.heap.n_branch_nodes if before is None else before.n_branch_nodes
         if nodes == self.tree.n_branch_nodes:
@@ -319,7 +319,7 @@ class Fit:
 
     @cached_property
     def all_rows(self) -> AllRowsFacts | None:
-        """The tree on all rows that its own were selected from; None if it was trained on all."""
+        """The tree on all rows of the data, if it was trained on selected rows; otherwise None."""
         if self._selected is None:
             return None
         from odtc.workflow.row_selection.rest_bound import rest_bound
@@ -330,7 +330,7 @@ class Fit:
         breaks = [f"{given}: {rows.told(given)}" for given in constraints if not given.holds(rows.value(given))]
         at, predicted = self._trained.apply(whole.X), self.tree.predict(whole.X)
         now = np.array([leaf.label for leaf in self._trained.leaves()])
-        now[at] = predicted  # rows of one leaf are predicted alike
+        now[at] = predicted  # all rows of a leaf have the same prediction
         relabelled = sum(int(now[place] != leaf.label) for place, leaf in enumerate(self._trained.leaves()))
         bound = rest_bound(self.problem, self.dataset, self.proof.bound) if self.verified else None
         bounds = [one for one in (bound, self.bound_of_all) if one is not None]
@@ -344,7 +344,7 @@ class Fit:
 
     @cached_property
     def cart_all_rows(self) -> AllRowsFacts | None:
-        """CART of the selected rows, on all of them; None if the tree was trained on all."""
+        """CART, trained on the selected rows, on all rows of the data; None if the tree was trained on all rows."""
         return AllRowsFacts.of(self.cart, self.problem.encoded.cost) if self._selected is not None else None
 
     @cached_property
@@ -357,8 +357,8 @@ class Fit:
 
     @cached_property
     def metrics(self) -> dict | None:
-        """The figures of its task (odtc.data.task) for the tree and for CART's, on the training rows and on those to
-        test on; None if the task is classification, whose figures are the other ones."""
+        """The figures of its task (odtc.data.task) for the tree and for CART's tree, on training and on test rows; None
+        for classification, which has other figures."""
         encoded, labelled = self.problem.encoded, self.labelled
         task = TASKS.get(encoded.task)
         if task.CLASSES:
@@ -367,7 +367,7 @@ class Fit:
         def of_rows(heap: HeapTree, tree: Tree) -> dict:
             if encoded.dataset is not None:
                 return task.figures(encoded.dataset.sums, heap.row_answers(encoded), encoded.classes)
-            if self.dataset is not None:  # of a recorded model, whose equal rows are merged: the file read again
+            if self.dataset is not None:  # the file read again, because a recorded model has equal rows merged
                 return task.figures(self.dataset.sums, tree.answers(self.dataset.X), encoded.classes)
             return task.figures(encoded.sums, heap.answers(encoded), encoded.classes)
 
@@ -384,8 +384,8 @@ class Fit:
 
     @cached_property
     def robust(self) -> dict | None:
-        """The accuracy under an adversary of the tree, of CART's, and of both on the rows to test on
-        (odtc.trees.attack), with the `boxes` in words; None if no rows may be moved."""
+        """The accuracy under an adversary (odtc.trees.attack) of the tree and of CART's tree, on training and on test
+        rows, with the `boxes` in words; None if rows may not be moved."""
         boxes, rows = self.problem.module.boxes(self.problem), self.problem.encoded.dataset
         if boxes is None or rows is None:
             return None
@@ -437,7 +437,7 @@ class Fit:
             facts["simplified"] = self.simplified
         if self.robust is not None:
             facts["robust"] = self.robust
-        if self.metrics is not None:  # its rows are neither correct nor misclassified
+        if self.metrics is not None:  # a task whose rows are neither correct nor misclassified
             facts = {key: value for key, value in facts.items() if key not in OF_CLASSES}
             facts["loss"] = self.decoded.heap.loss(self.problem.encoded)
             facts |= {"task": self.problem.encoded.task, "metrics": self.metrics}
@@ -460,8 +460,8 @@ class Fit:
 
 @value_class
 class Unsolved:
-    """A run that ended without a tree: its problem, its model if there was one, how the solver ended, whether the
-    certificate of infeasibility was checked and accepted (None without a certificate), and why there is none."""
+    """A run that ended without a tree: its problem, its model if it was built, the result of the solver, whether the
+    certificate of infeasibility was checked and accepted (None without a certificate), and why it has none."""
 
     problem: Problem
     model: "Model | None"
@@ -470,15 +470,15 @@ class Unsolved:
     uncertified: str = ""
 
     def to_json(self) -> dict:
-        """Under the keys of `odtc fit --json`."""
+        """Return the facts under the keys of `odtc fit --json`."""
         told: dict = {} if self.certified is None else {"certified": self.certified}
         told |= {"uncertified": self.uncertified} if self.uncertified else {}
         return ModelFacts.of_model(self.problem, self.model).to_json() | SolveFacts.of(self.solution).to_json() | told
 
 
 def tree_cost(problem: Problem, heap: HeapTree) -> float | None:
-    """Return the cost of a tree, to the nearest float if it is known exactly; None for a tree that is not one of the
-    model's, which a check reports."""
+    """Return the cost of a tree, the nearest float if it is known exactly; None for a tree that the problem does not
+    allow, which a check reports."""
     try:
         paid = problem.module.objective(problem, heap)
     except TreeError:
@@ -488,9 +488,9 @@ def tree_cost(problem: Problem, heap: HeapTree) -> float | None:
 
 
 def settled(model: "Model", decoded: Decoded) -> Solution:
-    """Return the solution without a solver's rounding: the objective is the exact cost of the tree if the point has
-    that cost, and the bound is settled next to it (odtc.problem.exact_objective). A tree that costs less without
-    needless branch nodes has its own cost, for which the bound is valid, too."""
+    """Return the solution without the solver's rounding: the objective is the exact cost of the tree if the point has
+    this cost, and the bound is settled by it (odtc.problem.exact_objective). If the tree costs less without its
+    needless branch nodes, the objective is this lower cost, for which the bound is valid, too."""
     paid, solution = tree_cost(model.problem, decoded.heap), decoded.solution
     if paid is None:
         return solution
@@ -503,7 +503,7 @@ def settled(model: "Model", decoded: Decoded) -> Solution:
         return solution
     bound = solution.bound
     if bound is not None and not solution.scope and (bound <= paid or is_close(bound, paid)):
-        # The bound of an edited model is not one of this; the bound of a search of the compiler is settled.
+        # The bound of an edited model is not a bound for this problem; a bound of the compiler's search is settled.
         if solution.proved_by and bound >= paid:
             bound = paid
         elif UNSUPPORTED in solution.message:

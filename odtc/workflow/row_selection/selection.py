@@ -1,12 +1,12 @@
-"""Selections of the rows that a tree is trained on, for example rows of which all others are mixtures.
+"""Selections of the rows that a tree is trained on, for example the vertices of the convex hull of each cluster.
 
 Zhu, Murali, Phan, Nguyen & Kalagnanam 2020 ("A scalable MIP-based method for learning optimal multivariate decision
 trees", §3 and supplement B). The rows of one class in one leaf of a first tree are a cluster; a selection keeps some
-rows of each cluster. Rows dropped from a convex hull stay on its side of any hyperplane that has the kept rows on one
-side. A selection defines the members of the protocol `Selection`.
+rows of each cluster. If a row is inside the convex hull of the kept rows, it is on the same side of a hyperplane as
+they are, whenever they are all on one side. A selection defines the members of the protocol `Selection`.
 
-Rows with a missing number have no position among the others, so they are always kept; a selection that draws rows
-treats them like all others.
+Rows with a missing number have no coordinates, so they are always kept; only a selection that draws rows treats them
+like all others.
 """
 
 import time
@@ -38,10 +38,10 @@ class Selection(Protocol):
     NAME: str
     SUMMARY: str
     OPTIONS: dict  # name -> (type, help), of `--select NAME:KEY=VALUE`
-    # Whether clusters have only the rows that the first tree classifies correctly; the others are then all kept.
+    # Whether clusters have only the rows that the first tree classifies correctly; misclassified rows are then kept.
     SPLITS_RIGHT: bool = False
-    # Whether it draws from all rows, which are then one cluster, in the first round without a tree; all rounds are
-    # made, unless no row is left that can change the tree.
+    # Whether it draws from all rows, which then form one cluster (without a tree in the first round). The rounds then
+    # continue to the last one, unless no remaining row can change the tree.
     GROWS: bool = False
 
     @abstractmethod
@@ -50,24 +50,24 @@ class Selection(Protocol):
         ...
 
     def allowances(self, rows: np.ndarray, classes: np.ndarray, **options) -> np.ndarray | None:
-        """Return how many rows each cluster may keep, int64 (clusters,), given the number of rows of each and its
-        class; None for no limit, the default."""
+        """Return the largest number of rows that each cluster may keep, int64 (clusters,), given its number of rows and
+        its class; None (the default) for no limit."""
         return None
 
     def expect(self, dimensions: int, **options) -> None:
         """Raise ChoiceError for options that fit no cluster."""
 
     def rounds(self, **options) -> int:
-        """Return the largest number of times that a fit selects again, by its last tree."""
+        """Return the maximum number of rounds, each of which selects rows by the last tree."""
         return 1
 
     def parts(self, **options) -> int:
-        """Return into how many disjoint parts all rows are divided after the rounds, whose bounds add up; 0 for
-        none."""
+        """Return the number of disjoint parts into which all rows are divided after the rounds, for a lower bound that
+        is the sum of the bounds of the parts; 0 for no such bound."""
         return 0
 
     def enough(self, **options) -> float:
-        """Return the share of the weight of all rows within which the gap of a tree ends the rounds."""
+        """Return the gap that ends the rounds, as a share of the weight of all rows."""
         return 0.0
 
 
@@ -78,12 +78,12 @@ SELECTIONS = Registry(
     Contract(always=(Selection,)),
     "odtc.selections",
 )
-LEVEL_ROWS = 3  # of a category, on average, so that its levels are coordinates
-FEW_LEVELS = 20  # that are coordinates in any case
-FIRST_ENCODING = "auto:bins=32"  # of the first tree: its leaves need not be the best, only apart
-TIME_SHARE = 0.5  # of the time of a fit that its selection may use
-FIRST_SECONDS = 1.0  # of the first tree in any case, because there are no clusters without it
-UNDECIDED_SHARE = 0.1  # of a cluster that is kept if its selection has nothing when its time is over
+LEVEL_ROWS = 3  # average rows per level from which on the levels of a category are coordinates
+FEW_LEVELS = 20  # up to this many levels are always coordinates
+FIRST_ENCODING = "auto:bins=32"  # for the first tree, which only has to separate clusters, not to be the best
+TIME_SHARE = 0.5  # share of the time of a fit that its selection may use
+FIRST_SECONDS = 1.0  # time that the first tree always has, because there are no clusters without it
+UNDECIDED_SHARE = 0.1  # share of a cluster that is kept if its selection has no result when its time is over
 
 
 @frozen_class
@@ -93,8 +93,8 @@ class Cluster:
     `rows` int64 are their positions in the data set; `Z` float64 (rows, coordinates) numbers and indicators of levels,
     scaled to [0, 1] over all data; `near` float64 (rows,) the distance of each in these units from the nearest
     hyperplane above its leaf. `allowed` is the number of rows that may be kept, None for no limit. For a selection
-    that GROWS they are all rows, `label` and `leaf`, int64 (rows,), are the class and the leaf of each (None: all of
-    one), and `round` counts from 1.
+    that GROWS the cluster has all rows; `label` and `leaf`, int64 (rows,), are then the class and the leaf of each row
+    (None: the same for all), and `round` counts from 1.
     """
 
     rows: np.ndarray
@@ -108,9 +108,12 @@ class Cluster:
 
 @frozen_class
 class KeptRows:
-    """The kept rows of a cluster, as positions in it; `heavy`, bool, marks the rows that must stay correct at any cost;
-    `facts` are counts for the reader; `stands_for`, the number of rows that each represents, 1 or more, None for 1;
-    `undecided`, the number of points of the cluster that the deadline left undecided."""
+    """The kept rows of a cluster, as positions in it.
+
+    `heavy`, bool, marks rows that must stay correct at any cost. `facts` are counts to report. `stands_for` is the
+    number of rows that each kept row represents, None for 1. `undecided` is the number of points of the cluster that
+    were undecided at the deadline.
+    """
 
     places: np.ndarray
     heavy: np.ndarray
@@ -131,12 +134,12 @@ def select_rows(
 ) -> Dataset:
     """Return the data set with the rows that `scheme` ("convex_hull", "convex_hull:beta1=0.9,beta2=0.1") keeps.
 
-    `tree` is the tree whose leaves partition the rows into clusters, by default CART's of this depth; `jobs` the
-    processes (None: as many as cores); `number` the number of the round, from 1 (None: the last); `tell` is called
-    with the number of finished clusters and of all. The clusters have this `share` of the time until the deadline;
-    then the selections keep the rows that they have found until then, and the fact `n_undecided` counts the others.
-    Raises ChoiceError for an unknown selection or option, TimeLimitReached if the deadline comes before there are
-    clusters. Without a deadline the same data gives the same rows.
+    `tree` is the tree whose leaves partition the rows into clusters, by default CART's tree of this depth. `jobs` is
+    the number of processes (None: one for each core), `number` the number of the round, from 1 (None: the last).
+    `tell` is called with the number of finished clusters and the number of all clusters. The clusters have this `share`
+    of the time until the deadline; then the selections keep the rows found so far, and the fact `n_undecided` counts
+    the undecided rows. Raises ChoiceError for an unknown selection or option, TimeLimitReached if the deadline comes
+    before there are clusters. Without a deadline the same data gives the same rows.
     """
     from joblib import Parallel, delayed
 
@@ -178,8 +181,8 @@ def select_rows(
 def _joined(
     dataset: Dataset, clusters: list[Cluster], kept: list[KeptRows], placed: np.ndarray, more: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (rows, weights) of the rows that are in no cluster and of those that clusters keep, in the order of the
-    data; a heavy row weighs `more` in addition."""
+    """Return (rows, weights) of the rows outside all clusters and the kept rows of the clusters, in the order of the
+    data; the weight of a heavy row is increased by `more`."""
     rows = np.concatenate(
         [np.flatnonzero(~placed), *(cluster.rows[part.places] for cluster, part in zip(clusters, kept))]
     )
@@ -192,8 +195,8 @@ def _joined(
 
 
 def _selected(select: Callable, cluster: Cluster, options: dict, ends: float | None) -> KeptRows:
-    """Return the kept rows of a cluster, in any process, by the time `ends` of the monotonic clock of this machine. A
-    selection of a class that raises TimeLimitReached keeps the rows nearest to a hyperplane."""
+    """Return the kept rows of a cluster until the moment `ends` (time.monotonic(), which all processes of a machine
+    share). If the selection raises TimeLimitReached, the rows nearest to a hyperplane are kept."""
     with deadline.within(None if ends is None else ends - time.monotonic()):
         try:
             return select(cluster, **options)
@@ -207,7 +210,7 @@ def _selected(select: Callable, cluster: Cluster, options: dict, ends: float | N
 
 
 def rounds_of(scheme: str | None) -> int:
-    """Return how many rounds a fit makes at most with this selection, 1 if it selects once; raises ChoiceError."""
+    """Return the maximum number of rounds of a fit with this selection, 1 if it selects once; raises ChoiceError."""
     if scheme is None:
         return 1
     module, options = SELECTIONS.parse(scheme)
@@ -215,7 +218,8 @@ def rounds_of(scheme: str | None) -> int:
 
 
 def parts_of(scheme: str | None) -> int:
-    """Return how many disjoint parts a fit with this selection searches for a bound, 0 for none; raises ChoiceError."""
+    """Return the number of disjoint parts that a fit with this selection searches for a lower bound, 0 for no bound;
+    raises ChoiceError."""
     if scheme is None:
         return 0
     module, options = SELECTIONS.parse(scheme)
@@ -235,7 +239,7 @@ def select_in_rounds(
 
     The rounds end as soon as a tree breaks no fewer constraints on all rows and has no lower loss on them, when the
     selection's rounds are complete, at the time limit, or if `interrupted()` is true because Ctrl-C or SIGTERM ended a
-    round. Each round has an equal part of the time that is left, so later rounds use the time that it does not need.
+    round. Each round may use an equal part of the time that is left, so unused time is available to later rounds.
     """
     best, least, began, most, made = None, (np.inf, np.inf), time.monotonic(), rounds_of(scheme), 1
     module, options = SELECTIONS.parse(scheme)
@@ -248,7 +252,7 @@ def select_in_rounds(
                 tree = best.tree if best else None
                 part = select_rows(dataset, scheme, depth, tree, None, number + 1, share=TIME_SHARE * share)
             if module.GROWS and before is not None and np.array_equal(before.selected.rows, part.selected.rows):
-                continue  # a later round may have others
+                continue  # a later round may have other rows
             if best is not None and deadline.limit_left(began, time_limit) == deadline.MOMENT:
                 tell(f"the time limit came before round {made}: the tree of round {made - 1} is kept")
                 break
@@ -300,8 +304,8 @@ def undecided_text(facts: dict) -> str:
 
 
 def take_rows(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dict) -> Dataset:
-    """Return the data set with these rows, positions in rising order, of these weights; it remembers the whole, also
-    if its own rows were selected before."""
+    """Return the data set with these rows (positions in ascending order) and weights. It refers to the whole data set,
+    even if its rows were selected before."""
     before = dataset.selected
     of = Selected(dataset, rows, facts) if before is None else Selected(before.whole, before.rows[rows], facts)
     return dataset.taken(rows, weight=weight, selected=of)
@@ -309,9 +313,9 @@ def take_rows(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dic
 
 def fill_leaves(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
     """Return a tree of a problem of selected rows with all rows of `whole`, from which these were selected, in its
-    leaves. Each leaf predicts the label with the least loss on them, in a tie its previous one: the selected rows
-    may represent many or few. If predictions are constrained, or have costs in addition to the loss of each row, it
-    keeps its prediction."""
+    leaves. Each leaf then predicts the label with the least loss on all its rows (in a tie, its previous one), because
+    selected rows may represent many rows or few. If predictions are constrained, or have costs in addition to the loss
+    of each row, leaves keep their predictions."""
     K = len(tree.classes)
     together = tree.n_leaves > 1 and problem.module.prices_answers(problem)
     relabel = not together and not on_answers(problem)
@@ -334,8 +338,8 @@ def fill_leaves(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
 
 
 def as_csv(dataset: Dataset) -> tuple[str, str | None]:
-    """Return the rows as the text of a CSV file, the label last, and the name of its column of weights, which it has
-    only if these are not all 1."""
+    """Return (text, name): the rows as the text of a CSV file, with the label last, and the name of its column of
+    weights, None without one; the column is written only if not all weights are 1."""
     import csv
     import io
     import itertools
@@ -366,15 +370,16 @@ def _first_tree_in_time(dataset: Dataset, depth: int) -> Tree:
 
 def coordinates(dataset: Dataset) -> np.ndarray:
     """Return float64 (rows, coordinates), each in [0, 1]: numbers over their range, and one indicator per level that
-    occurs (of two the second); a missing number is NaN. Constant columns are left out, and categories with fewer
-    than LEVEL_ROWS rows a level, such as names or dates, because they make no row similar to another."""
+    occurs (of two levels, only the second). A missing number is NaN. Constant columns are left out. So are categories
+    with fewer than LEVEL_ROWS rows per level, such as names or dates, because they say nothing about which rows are
+    similar."""
     columns = []
     for place, feature in enumerate(dataset.features):
         column = dataset.X[:, place]
         if feature.kind == NUMERIC:
             low, high = np.nanmin(column), np.nanmax(column)
             if high > low:
-                columns.append((column / 2 - low / 2) / (high / 2 - low / 2))  # halves, as the range may be no double
+                columns.append((column / 2 - low / 2) / (high / 2 - low / 2))  # halves, as the range may overflow
         else:
             levels = np.unique(np.where(np.isnan(column), -2.0, column))
             if len(levels) > max(FEW_LEVELS, len(column) / LEVEL_ROWS):
@@ -387,7 +392,7 @@ def coordinates(dataset: Dataset) -> np.ndarray:
 
 
 def all_rows(dataset: Dataset, tree: Tree | None, Z: np.ndarray, number: int) -> Cluster:
-    """Return all rows as one cluster, for the round `number` of a selection that draws from them."""
+    """Return all rows as one cluster, for round `number` of a selection that draws from all rows."""
     rows, label = np.arange(dataset.n_rows), dataset.y.astype(np.int64)
     if tree is None:
         return Cluster(rows, Z, np.full(dataset.n_rows, np.inf), label=label, round=number)

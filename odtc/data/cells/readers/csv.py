@@ -40,7 +40,7 @@ from odtc.data.cells.text_records import (
 from odtc.data.reading_spec import SPACE
 from odtc.errors import DataError
 
-HEADER = 1 << 16  # first bytes of a file, in which its header is looked for
+HEADER = 1 << 16  # bytes at the beginning of a file in which its header is searched for
 QUOTED = re.compile(r'"[^"]*"')
 HAS_DIGIT = re.compile(r"\d")
 MAX_LINES_ABOVE = 20  # lines of a title above the names of the columns that are tried
@@ -65,8 +65,8 @@ def read(path, **options) -> pl.DataFrame:
 def batches(path, size: int, **options) -> Iterator[pl.DataFrame]:
     """Yield the frames of `read`, for about `size` bytes of text each, one at least.
 
-    Lines without a quote are rows, which polars parses. From the first quote on, and in a file whose form is described
-    by options, rows are read one by one, because a quoted cell may hold line ends of any kind, which are its own.
+    As long as lines have no quote, each line is a row, and polars parses it. From the first quote on, rows are read one
+    by one, because a quoted cell may contain line ends. So are all rows of a file whose form is described by options.
     """
     if form := _form(path, options):
         yield from _frames_of_records(path, *_described(path, size, form), size)
@@ -136,7 +136,7 @@ def guesses(path) -> Iterator[dict]:
 
 
 def _form(path, options: dict) -> TextForm | None:
-    """Return the form of a file that options describe, or whose cells are parted by white space; None for any other."""
+    """Return the form of a file if options describe it, or if white space separates its cells; otherwise None."""
     form = TextForm(**options)
     lines = [line for _, line in _kept_lines(path, form)]
     if form.separator is None and not SEPARATOR_LINE.match(lines[0] if lines else "") and not _names_tab(path):
@@ -217,9 +217,12 @@ def _head(path) -> str:
 
 
 def _delimiter(path, text: str) -> str:
-    """Return the separator that a first line such as sep=; names, as Excel writes it; a tab by suffix; otherwise the
-    most frequent one of comma, semicolon and tab in the header, of equally frequent ones the comma in .csv and the
-    tab in .txt; | if it has none."""
+    """Return the separator of a file.
+
+    A first line such as sep=; (written for Excel) names it, and the suffix may imply a tab. Otherwise it is the most
+    frequent one of comma, semicolon and tab in the header (in a tie, the comma in .csv and the tab in .txt), or | if
+    the header has none of them.
+    """
     named = SEPARATOR_LINE.match(_head(path))
     return named[1] if named else _delimiter_of(path, text)
 
@@ -239,8 +242,8 @@ def _names_tab(path) -> bool:
 
 
 def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int = 0) -> pl.DataFrame:
-    """Return the rows of text without a quote, after the header: a line is a row, which polars parses. `above` rows
-    are before these in the file."""
+    """Return the rows of text without quotes, in which each line is a row. The text is below the header, after `above`
+    other rows of the file."""
     if text.startswith(b"\n"):
         text = text.lstrip(b"\n")
     if not text:
@@ -251,7 +254,7 @@ def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int 
     except pl.exceptions.PolarsError:
         _expect_widths(path, _without_blank_lines(data), delimiter, len(names), above)
         raise
-    # polars refuses a long row, but fills a short one, and a blank line, with nulls without a word.
+    # polars refuses a long row, but silently fills a short row or a blank line with nulls.
     if frame[names[-1]].has_nulls():
         rows = _without_blank_lines(data)
         _expect_widths(path, rows, delimiter, len(names), above)
@@ -261,7 +264,7 @@ def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int 
 
 def _parsed(path, names: list[str], data: bytes, delimiter: str) -> pl.DataFrame:
     """Return the frame that polars reads from lines of cells, the last of which has a line end."""
-    if data.startswith(codecs.BOM_UTF8):  # polars removes a mark that is a part of the first cell here
+    if data.startswith(codecs.BOM_UTF8):  # polars would remove this byte-order mark, which is part of the first cell
         data = codecs.BOM_UTF8 + data
     try:
         with STDERR.away():
@@ -272,7 +275,7 @@ def _parsed(path, names: list[str], data: bytes, delimiter: str) -> pl.DataFrame
                 separator=delimiter,
                 quote_char=None,
             )
-    except pl.exceptions.PanicException as problem:  # nothing is wrong with the file
+    except pl.exceptions.PanicException as problem:  # an internal error of polars, not an error in the file
         raise DataError(
             f"expected that polars could read {str(path)!r}, got {str(problem).partition(chr(10))[0]!r} from it; end "
             "other programs, or allow more file handles (ulimit -n) or memory"
@@ -295,7 +298,7 @@ def _expect_widths(path, data: bytes, delimiter: str, width: int, above: int) ->
 
 
 def _records(path, lines, delimiter: str, header: str | None = None, above: int = 0) -> Iterator[list[str]]:
-    """Yield the header and the records of lines; with `header` the lines are those after `above` rows below it."""
+    """Yield the header and the records of lines. With `header`, the lines begin after `above` rows below it."""
     first = next(csv.reader([header], delimiter=delimiter, strict=True)) if header is not None else None
     number = 0
     if first is not None:
@@ -328,8 +331,8 @@ def _frame(path, names: list[str], rows: list[list[str]], above: int = 0) -> pl.
 
 
 def _with_names(path, frame: pl.DataFrame, above: int) -> pl.DataFrame:
-    """Return the columns of a frame that have a name. Raises DataError for a cell that is not missing in one of the
-    others."""
+    """Return the columns of a frame that have a name. Raises DataError if a column without a name has a cell that is
+    not missing."""
     nameless = [column for column in frame.get_columns() if column.name.startswith(NAMELESS)]
     for column in nameless:
         cells = column.str.strip_chars()
@@ -345,7 +348,7 @@ def _with_names(path, frame: pl.DataFrame, above: int) -> pl.DataFrame:
 
 
 def _names(path, header: list[str], form: TextForm | None = None) -> list[str]:
-    """Return the names of the columns; for those without one from the second on, NAMELESS and their number."""
+    """Return the names of the columns. From the second on, a column without a name gets NAMELESS and its number."""
     if any("\0" in name for name in header):
         raise DataError(
             f"expected UTF-8 text in {str(path)!r}, got bytes of zero in its header, as UTF-16 has; "
@@ -389,7 +392,7 @@ def _row_place(row: int) -> str:
 
 
 def _ragged(path, form: TextForm, place: str, expected: int, got: int) -> DataError:
-    """Return the error for a row at a place that has another number of cells than the first one."""
+    """Return the error for the row at `place`, which has another number of cells than the first row."""
     lines = [line for _, line in _kept_lines(path, form)]
     sign = comment_sign(lines)
     above, width, names = _lines_of_title(path, form)
@@ -414,7 +417,7 @@ def _ragged(path, form: TextForm, place: str, expected: int, got: int) -> DataEr
 
 
 def _advice_on_names(path, lines: list[str], names: int) -> str:
-    """Return advice on a file all of whose rows have one cell more than there are names; "" for any other."""
+    """Return advice on a file in which each row has one cell more than there are names; "" for any other file."""
     rows = [line.rstrip("\r\n") for line in lines[1:] if line.strip()]
     sign = _delimiter_of(path, lines[0]) if rows else ""
     if not rows or any(row.count(sign) != names for row in rows):
@@ -429,10 +432,10 @@ def _advice_on_names(path, lines: list[str], names: int) -> str:
 
 
 def _lines_of_title(path, form: TextForm) -> tuple[int, int, list[str]]:
-    """Return (lines to skip above the names of the columns of a file whose first line is a title, columns, names).
+    """Return (lines to skip, number of columns, names of the columns) of a file whose first line is a title.
 
-    The names are the first line, after the lines that are skipped already, with as many cells as most of the lines
-    below, several of them not blank.
+    The names are in the first line, after the lines that are skipped already, that has as many cells as most of the
+    lines below, of which several are not blank.
     """
     tables = []
     for sign in [form.delimiter] if form.delimiter else ",;\t|":
