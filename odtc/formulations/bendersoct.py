@@ -70,13 +70,13 @@ TITLE = "BendersOCT: min-cut formulation on binary splits, as one file or as a l
 PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations"
 FIT_DEFAULTS = {"cuts": "none"}
 
-LAZY = TIMED = True  # `fit` takes a solver that adds cuts in one tree, and the seconds that are left
-STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these the best tree so far is the result
+LAZY = TIMED = True  # `fit` receives a solver that adds cuts inside its tree (LAZY), and the remaining seconds (TIMED)
+STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # ends after which the best tree so far is the result
 BROKEN_IN_TREE = 1e-5  # the same inside a tree: more than the tolerance of its relaxations, so that no cut comes twice
-PART_OF_UNIT = 1e-6  # of the least difference of two objectives: the tolerance of a proof by it
-RELAXED_ROUNDS = 20  # most rounds of the relaxation
-MANY = 4  # all walks are in the next master if they are at most this many times the cuts that points have violated
-FIRST_SECONDS = 2.0  # limit of the first whole master that lacks cuts; each limit that is reached is doubled
+PART_OF_UNIT = 1e-6  # tolerance of a proof, relative to the least difference of two objectives
+RELAXED_ROUNDS = 20  # maximum number of rounds of the relaxation
+MANY = 4  # all walks are added to the next master if they are at most this many times as many as the violated cuts
+FIRST_SECONDS = 2.0  # time limit of the first integer master that lacks cuts; doubled whenever it is reached
 VARIANTS = (
     {},
     {"bottom": "flow"},
@@ -246,8 +246,8 @@ def separate(
     paths = walk_sets(graph.ends, sink.shape[1])
     chosen = point["b"][graph.whole - 1]
     if not relaxed and (np.abs(chosen - np.round(chosen)) < SURE).all():
-        # The next trees will send a row that was caught to its other ends: all its walks at once
-        # take fewer rounds, and a round is a MIP.
+        # The next trees would send a row that violates a cut to another of its ends. Adding all its walks at once saves
+        # rounds, and each round is a MIP.
         split = splits_at_nodes(problem, point)
         split[graph.last] = -1
         end = walks(split, problem.encoded.X)

@@ -1,8 +1,8 @@
 """Size of a model before it is built: columns, rows, nonzeros, memory and CPU seconds.
 
 The blocks and terms of a formulation determine these numbers (odtc.model.blocks): they are counted exactly, with cut
-families and side constraints, and nothing is laid out. A formulation whose `build` searches first (`Counted`) states
-upper limits, or that only the search can tell.
+families and side constraints, and nothing is laid out. A formulation whose `build` searches first (`Counted`) gives
+upper limits, or reports that only the search can determine the size.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ if TYPE_CHECKING:  # most fits build no model
 
 # Measured with benchmarks.estimates on models of 0.1 to 43 million nonzeros (docs/performance.md).
 COLUMN_BYTES, ROW_BYTES = 10, 30  # while a model is built and written: its names, and sides that differ
-TERM_BYTES = 3  # of a label or a coefficient that a term holds
+TERM_BYTES = 3  # bytes per label or coefficient of a term
 PIECE_BYTES, PIECE_ENTRY = 30 * 2**20, 95  # of one piece of a model of a search, at most; of an entry of a piece
-# To write a nonzero; to lay out and write a column or a row; to begin.
+# CPU seconds to write a nonzero, to lay out and write a column or a row, and to begin.
 ENTRY_SECONDS, LABEL_SECONDS, BEGIN_SECONDS = 8e-8, 1e-7, 0.015
 
 

@@ -30,8 +30,8 @@ from odtc.problem.formulation import Charge, Compiled
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
-MAX_TOTAL = MAX_EXACT // 8  # of the costs of a search: it adds up differences, and twice the cost of a side
-ULPS = 8  # units in the last place of a bound that was rounded by a few operations
+MAX_TOTAL = MAX_EXACT // 8  # maximum total cost in a search, which also adds differences, and twice the cost of a side
+ULPS = 8  # error of a bound that was rounded by a few operations, in units in the last place
 TOO_FINE = (
     "the weights, costs and penalties together have more digits than whole numbers of 53 bits hold, so a search cannot "
     "distinguish all trees; round them to fewer digits"

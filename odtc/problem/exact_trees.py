@@ -1,4 +1,4 @@
-"""The trees of a small problem with exact objectives in an interval, listed in whole numbers of any size.
+"""Exact comparison of the trees of a small problem: list all trees whose objective is in an interval.
 
 Searches add costs and sums of constraints as numbers of 53 bits. Weights of many digits are rounded for them, so some
 trees remain that only exact costs distinguish, or the numbers are too large for a search. If these trees are few, each
@@ -18,8 +18,8 @@ from odtc.problem.exact_objective import ExactObjective, exact_objective
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
-MAX_TREES = 20_000  # listed subtrees, of some seconds
-MAX_PRODUCTS = 2e7  # of whole numbers, for the costs of leaves: some seconds
+MAX_TREES = 20_000  # maximum number of listed subtrees: some seconds
+MAX_PRODUCTS = 2e7  # maximum number of products of whole numbers for the costs of leaves: some seconds
 Nested = int | tuple[int, "Nested", "Nested"]  # a label, or (split, left subtree, right subtree)
 Listed = list[tuple[int, Nested]]  # subtrees with their costs in units of the objective
 

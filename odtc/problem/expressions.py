@@ -12,8 +12,8 @@
     node t predicts k               w_tk           variables of LABEL
 
 Cut families and side constraints are written only with such statements; they know neither a formulation nor a role. A
-formulation makes a statement by giving a block a role, or, if no single block expresses it, by `says(problem, model)`.
-The constraints that it supports, and the formulations that a message names, follow from that.
+formulation makes a statement by giving a block a role or, if no single block expresses it, by `says(problem, model)`.
+The constraints that the formulation supports, and the formulations that a message names, follow from these statements.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from odtc.model.milp import Model
 
 
-LONGEST = 40  # characters of a parameter that is said
+LONGEST = 40  # maximum number of characters of a parameter in a message
 
 
 class Statement(StrEnum):
@@ -108,7 +108,8 @@ class Expression:
     Parameters
     ----------
     axes : tuple of Axis
-        As Statement says, by name. The nodes are those that the statement is made of; no gaps.
+        As Statement says, by name. The node axis has exactly the nodes for which the statement is made, without gaps in
+        their numbers.
     parts : tuple of Part
     """
 

@@ -1,8 +1,9 @@
-"""The identity of a model: one SHA-256 of all that determines it, known before its first byte is written.
+"""The identity of a model: a SHA-256 digest of all its inputs, known before its first byte is written.
 
 It covers the encoded rows, the splits, the costs, the formulation with its version and parameters, the constraints and
-the cut families; not of the host, the folder, the name of the data or the format of the file. The manifest, the model
-file, the starts, the run record and the solution carry it, and whoever reads two of them compares.
+the cut families; it does not depend on the host, the folder, the name of the data or the format of the file. The
+manifest, the model file, the starts, the run record and the solution contain it, and every step that reads two of them
+compares it.
 """
 
 import dataclasses
@@ -25,8 +26,8 @@ from odtc.problem.parameters import parameter_key
 from odtc.problem.problem import Problem
 
 SCHEMA = "odtc.identity/1"
-OFTEN = 1024  # splits between two looks at the clock
-BLOCK = 2**24  # results that are packed between two looks at the clock
+OFTEN = 1024  # splits between two checks of the deadline
+BLOCK = 2**24  # results that are packed between two checks of the deadline
 
 
 def identity_of(

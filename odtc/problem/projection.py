@@ -1,8 +1,8 @@
 """A tree of other data as a tree of a problem: each split is replaced by the nearest split of the problem, or dropped.
 
 The nearest split sends the fewest rows of the problem's data to another side. A split is dropped if its column no
-longer exists, or if it does not separate rows; it is replaced by the child that had more training rows, or has the
-rows.
+longer exists, or if it does not separate rows. One of its children takes its place: the one that had more training
+rows, or the one that all rows reach.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle
 from odtc.trees.tree import Leaf, Node, Tree
 
-CANDIDATES = 64  # largest number of splits on a column that are compared row by row
+CANDIDATES = 64  # maximum number of splits on a column that are compared row by row
 
 
 @value_class

@@ -1,8 +1,7 @@
-"""The columns of a model by their meaning (odtc.problem.roles.Role), for all code outside of the formulation that
-refers to them.
+"""Roles: the meaning of the columns of a model, by which code outside of the formulation finds them.
 
-A formulation gives its blocks roles. The meaning of these for the tree is an expression (odtc.problem.expressions),
-and cut families and constraints are written only with expressions.
+A formulation gives its blocks roles. odtc.problem.expressions translates roles into statements about the tree, and cut
+families and constraints are written only with these.
 """
 
 from enum import StrEnum

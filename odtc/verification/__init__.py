@@ -1,4 +1,4 @@
-"""Checks that believe nobody: solutions against the model and the data, certificates against the data.
+"""Independent checks: of solutions against the model and the data, and of certificates against the data.
 
 Imports problem, trees, data, model and base.
 """

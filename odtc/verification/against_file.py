@@ -1,7 +1,7 @@
-"""A point against a model file, in exact rationals: rows, bounds, whole numbers and objective, as written there.
+"""Check of a point against a model file, in exact rationals: rows, bounds, integrality and objective as written there.
 
-The sums of rows are first made in float64, with a bound of what rounding may have done; sums of whole numbers below
-2^53 have none. Only rows that this does not decide are added again in rationals.
+The sums of rows are first computed in float64, with a bound on the rounding error, which is 0 for sums of whole numbers
+below 2^53. Only rows that this does not decide are computed again in rationals.
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ def _bounds(written: Written, names: list[bytes], values: np.ndarray, tolerance:
 
 
 def _rows(written: Written, values: np.ndarray, tolerance: Fraction) -> Check:
-    """Check the sums of rows in float64, and those near a side again in rationals."""
+    """Check the sums of rows in float64, and sums close to a bound again in rationals."""
     rows, columns, data = written.arrays()
     size = len(written.sides)
     numbers = np.array([float(number) for number in written.numbers])
@@ -86,7 +86,7 @@ def _rows(written: Written, values: np.ndarray, tolerance: Fraction) -> Check:
     high = np.array([np.inf if side is None else float(side) for _, side in written.sides])
     near = np.maximum(np.abs(np.where(np.isfinite(low), low, 0)), np.abs(np.where(np.isfinite(high), high, 0))) * EPS
     clear = (total - off - near > low) & (total + off + near < high)
-    # Whole numbers that meet a side which is a whole number, too: there is nothing to round.
+    # All numbers and the bound are whole, so nothing is rounded.
     even = ~rounded & (total >= low) & (total <= high)
     even &= np.array([all(side is None or side.denominator == 1 for side in sides) for sides in written.sides], bool)
     left = np.flatnonzero(~(clear | even))

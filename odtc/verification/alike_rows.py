@@ -1,4 +1,4 @@
-"""Equal rows of a table, as a checker finds them: by a number computed from their cells, and then by the cells.
+"""Grouping of equal rows for the checkers: compare one number computed from each row first, then the cells.
 
 Sorting whole rows takes most of the time of a check of many rows; sorting one number per row is fast. Rows with the
 same number are compared cell by cell, so a coincidence, or a forger who gives two rows the same number, only costs
@@ -8,7 +8,7 @@ time.
 import numpy as np
 
 ODD = np.uint64(0x9E3779B97F4A7C15)
-TOGETHER = 2**22  # cells that are compared at a time
+TOGETHER = 2**22  # maximum number of cells that are compared at a time
 
 
 def alike_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

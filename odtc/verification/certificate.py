@@ -36,7 +36,7 @@ from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 SCHEMA = "odtc.proof/1"
 SUFFIX = ".certificate.json"
 LABELS, CONSTRAINTS = "labels", "constraints"
-SUMS = ("regression", "survival", "linear")  # tasks whose leaves cost sums over their rows
+SUMS = ("regression", "survival", "linear")  # tasks in which the cost of a leaf is a function of sums over its rows
 KINDS = {LABELS: "labels", **dict.fromkeys(SUMS, "leaf_sums"), CONSTRAINTS: "constrained.constrained_certificate"}
 
 # The shape of what all kinds state (odtc.base.json_schema).

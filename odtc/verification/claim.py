@@ -83,7 +83,7 @@ SHAPE = {
     "task?": TEXT,
     "requested?": {},
 }
-READ_AS = {"categorical": "a category", "numeric": "numbers"}  # given kinds of columns, whatever is in the file
+READ_AS = {"categorical": "a category", "numeric": "numbers"}  # kinds of columns that the user can force
 TOLD = (
     *READ_AS,
     "ignore",
@@ -92,7 +92,7 @@ TOLD = (
     "missing_mark",
     *LAYOUT,
 )  # options of the reading that are stated if they were given
-OF_ROWS = ("hold_out", "n_set_aside")  # and of the selection of a part of the rows
+OF_ROWS = ("hold_out", "n_set_aside")  # the same for options that select rows
 OF_LINE = {"feature": TEXT, "slope": NUMBER, "intercept": NUMBER}
 # The shapes of the entries of its tree, and of a leaf, in addition to splits and labels.
 OF_TREE = {
@@ -106,7 +106,7 @@ OF_TREE = {
 }
 OF_LEAF = {"counts?": [NUMBER], "rows?": [WHOLE], "sums?": [NUMBER], "curve?": [[NUMBER]], "line?": OF_LINE}
 TREE_SCHEMA = "odtc.tree/1"
-CLASSES = ("classification",)  # the tasks of which the cost is the weight of the errors
+CLASSES = ("classification",)  # tasks in which the cost is the weight of the errors
 COSTS = {
     "regression": "the squared error around the mean of each leaf",
     "linear": "the squared error around the line of each leaf in one numeric column, and the penalty of its slope",
@@ -116,7 +116,7 @@ COSTS = {
 }
 # How the target is read, by the options of `odtc fit` that a task has.
 ASKED = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event", "ridge")
-LISTED = 10  # classes that are listed one by one
+LISTED = 10  # maximum number of classes that are listed one by one
 NAMES = {
     "classes": "the classes in their order",
     "columns": "the columns that splits may use",

@@ -8,7 +8,7 @@ from odtc.verification import pair_kernel
 from odtc.verification.node_cuts import Rows
 from odtc.verification.pair_bound import require_pair
 
-STEPS = 50_000_000  # of the kernel between two looks at the deadline: some tenths of a second
+STEPS = 50_000_000  # kernel steps between two checks of the deadline: some tenths of a second
 
 
 class PairCheck:

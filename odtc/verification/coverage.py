@@ -1,9 +1,7 @@
-"""Coverage of a certificate: which of all thresholds between neighbouring values, and of all single levels, its splits
-are.
+"""Coverage of a certificate: how many of the possible splits of the data (thresholds and single levels) it includes.
 
-A proof is one over its splits. Whether it is one over all possible splits of the data is counted here from the raw
-data, by how each split divides the rows: two splits that divide them in the same way count as one, however they are
-written.
+A proof is valid only for the splits of its certificate. This module counts from the raw data whether these are all
+possible splits. Two splits that divide the rows in the same way count as one, however they are written.
 """
 
 from collections.abc import Callable, Sequence

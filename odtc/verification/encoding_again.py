@@ -1,5 +1,5 @@
-"""A comparison of the whole encoding of a manifest with the one recomputed from the data file, including the splits
-that the tree does not use, which no other check covers."""
+"""Comparison of the encoding in a manifest with a new encoding of the data file. It includes splits that the tree does
+not use, which no other check covers."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,7 @@
-"""A model file read once more, by an independent reader: every number as the decimal written in the file.
+"""An independent reader of model files that keeps every number exactly as it is written in the file.
 
-It uses nothing of the compiler and nothing of the other readers. It knows free and fixed MPS and LP as far as odtc and
-solvers write models with rows, bounds and whole columns; anything ambiguous is refused with a message.
+It shares no code with the compiler and the other readers. It supports free and fixed MPS and LP as far as odtc and
+solvers use them for models with rows, bounds and integer columns; anything ambiguous is refused with a message.
 """
 
 import re
@@ -13,8 +13,8 @@ import numpy as np
 
 from odtc.errors import ModelError
 
-ENDLESS = Fraction(10) ** 20  # from here on a bound is none
-MOST_DIGITS = 400  # of a number with its exponent: 1e999999999 would be written out
+ENDLESS = Fraction(10) ** 20  # a bound of at least this size means no bound
+MOST_DIGITS = 400  # maximum length and exponent of a number; as a fraction, 1e999999999 would fill the memory
 TOKEN = re.compile(rb"<=|>=|=<|=>|[<>=:+\-]|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[^\s<>=:+\-]+")
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD]([+-]?\d+))?")
 ENDLESS_WORDS = {b"inf", b"infinity"}
@@ -54,7 +54,7 @@ class Written:
     cost : dict of int to Fraction
         Of columns, as a minimum.
     lower, upper : dict of int to Fraction or None
-        Bounds of columns; None is endless.
+        Bounds of columns; None is infinite.
     sides : list of (Fraction or None, Fraction or None)
         Of rows.
     """

@@ -1,4 +1,4 @@
-"""A claimed bound against trees that are known: none of them may cost less than it."""
+"""Check of a claimed bound against known trees: none of them may cost less."""
 
 from collections.abc import Sequence
 

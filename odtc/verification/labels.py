@@ -29,7 +29,7 @@ from odtc.verification.interval_bound import IntervalBound
 from odtc.verification.node_cuts import Rows
 from odtc.verification.threshold_columns import ColumnRanks, distinct_columns, left_of, rank_columns
 
-LISTED = 12  # costs that are listed one by one
+LISTED = 12  # maximum number of costs that are listed one by one
 EXACT = 2.0**53  # below it, doubles hold every whole number
 
 

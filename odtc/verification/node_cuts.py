@@ -1,8 +1,8 @@
-"""The cuts that separate some of the rows, and the bounds that follow for all cuts from bounds at a few of them.
+"""The cuts of a set of rows, and bounds for all of these cuts that follow from bounds at a few of them.
 
-V_h(S) is the least cost of a tree of height h on the rows S, above the unavoidable cost. A tree for more rows is also
-one for fewer, and added rows cost no more than their largest cost: V(S) <= V(S + D) <= V(S) + w(D). So for cuts a <= c
-<= b of one column, where w(c) is the largest cost of the rows left of c,
+V_h(S) is the least cost of a tree of height h on the rows S, above the unavoidable cost. A tree for more rows is also a
+tree for fewer rows, and rows D that are added cost at most w(D), the sum of their largest costs: V(S) <= V(S + D) <=
+V(S) + w(D). So for cuts a <= c <= b of one column, where w(c) is the largest cost of the rows left of c,
 
     L_c >= L_a,   L_c >= L_b - (w(b) - w(c)),   R_c >= R_b,   R_c >= R_a - (w(c) - w(a))
 
@@ -55,7 +55,8 @@ class NodeCuts:
         self.last = np.append(self.first[1:], self.size) - 1
         self.parts = np.ones(self.size, bool)
         self.parts[self.last] = False
-        # A place is all cuts up to the next rank that occurs: if one is a copy, the place is one of an earlier column.
+        # A position stands for all cuts up to the next rank that occurs; if one of them is a copy, an earlier column
+        # has it.
         self.parts &= rows.copies[np.append(flat[1:], rows.n_places)] == rows.copies[flat]
         self.moved = self.up_to(rows.most[members])
         if rows.least > 1:

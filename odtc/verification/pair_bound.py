@@ -12,7 +12,7 @@ import numpy as np
 from odtc.errors import CertificateError
 from odtc.verification.node_cuts import NodeCuts, Rows
 
-CELLS = 50_000_000  # sums between two looks at the clock
+CELLS = 50_000_000  # sums between two checks of the deadline
 
 
 def best_stump(cuts: NodeCuts, loss: np.ndarray) -> float:

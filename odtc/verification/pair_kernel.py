@@ -19,13 +19,13 @@ import numpy as np
 from odtc.base.kernels import kernel
 from odtc.verification.node_cuts import Rows
 
-SLOTS = 80  # evaluated cuts that are stored at once: the intervals are halved
-FIRST = 10  # columns that are counted first at a cut: those of the least bounds left and right of it, in turn
-NOTED = 16  # cuts of a column, of which the bounds are kept for the next state, and
-NUMBERS = 1 << 21  # of these at most
-PAUSED = -1  # in place of a cost
+SLOTS = 80  # maximum number of stored evaluated cuts; few are needed, because intervals are halved
+FIRST = 10  # columns that are counted first at a cut: in turn those of the least bounds on its left and on its right
+NOTED = 16  # maximum number of cuts of a column whose bounds are kept for the next state, and
+NUMBERS = 1 << 21  # maximum number of these bounds in total
+PAUSED = -1  # returned in place of a cost
 NARROW = 2**30  # total cost of rows below which sums have 32 bits, of which a processor compares more at once
-LISTED, BEGUN, COLUMN, TOP, HELD, OLD = range(6)  # of `at`
+LISTED, BEGUN, COLUMN, TOP, HELD, OLD = range(6)  # positions in `at`
 LAST, MIXED = 1, 2  # flags of a unit: the last of its block; of two labels, with rows that gain under either
 
 

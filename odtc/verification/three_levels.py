@@ -1,4 +1,4 @@
-"""The best tree of three levels over few cuts, counted from the data: a state of a certificate that names no others.
+"""The best tree of three levels over few cuts, computed from the data: for states of a certificate without references.
 
 Compiled loops count sums over all sets of three cuts (odtc.verification.leaf_sums.every_tree). All sums are of whole
 numbers, so that they are exact in any order.
@@ -11,9 +11,9 @@ import numpy as np
 from odtc.errors import CertificateError
 from odtc.verification.node_cuts import NodeCuts, Rows
 
-LABELS = 3  # at most
-SETS = 5_000_000  # of three cuts
-MOST = 3e8  # sums of sets of three cuts, for a certificate to leave one state to the check
+LABELS = 3  # maximum number of labels
+SETS = 5_000_000  # maximum number of sets of three cuts
+MOST = 3e8  # maximum number of sums over sets of three cuts, for which a certificate leaves a state to the check
 
 
 def is_quick(n_labels: int, n_cuts: int, true: float) -> bool:

@@ -2,7 +2,7 @@
 
 A column is all thresholds between neighbouring numbers of a feature, some of them, one split of another kind, or splits
 of any kind whose right sides are nested ("nested"; the left side of a turned one counts). Cut k of a column sends the
-rows of rank <= k left. No table of splits and rows is made.
+rows of rank <= k left. So no table of splits and rows is needed.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""All claims of a solver, computed again: the point against the model, the tree against the data.
+"""Check every claim of a solver: the point against the model, and the tree against the data.
 
-Each check is one line with its numbers. None of them uses a solver; the last routes every row
-of the data file through the tree with a few lines of its own, apart from all other code.
+Each check reports one line with its numbers. No check uses a solver. The last check routes every row of the data file
+through the tree with its own short code, independent of all other code.
 """
 
 import math
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     from odtc.trees.boxes import Boxes
 
 
-LINES = 1e-4  # of the cost of one leaf: the most that rounded slopes and intercepts of its lines may cost a tree
-SQUARES = 1e-12  # relative: squared errors of leaves are rounded once
+LINES = 1e-4  # maximum extra cost of rounded slopes and intercepts, relative to the cost of one leaf
+SQUARES = 1e-12  # relative tolerance for squared errors of leaves, which are rounded once
 # Of a model with rows of its user's own.
 HALF = (
     "; the point is not a whole tree, as rows over continuous columns may leave it: declare these columns integer, or "
     "write the rows over columns of the tree"
 )
 
-SEVERAL = 4  # multiple of the tolerance of a solver by which two trees must differ for its proof to count
+SEVERAL = 4  # a solver's proof counts only if two trees differ by this multiple of its tolerance
 UNSUPPORTED = "the solver's proof does not count"
-FAILED = (Termination.ERROR, Termination.UNKNOWN)  # ends that do not describe the model
+FAILED = (Termination.ERROR, Termination.UNKNOWN)  # terminations that say nothing about the model
 
 
 def verify(
@@ -87,13 +87,13 @@ def verify_point(
     if model.recorded:
         return _against_recorded(problem, model, solution, heap, known)
     checks = check_point(solved, solution.x) + check_claim(solved, solution.x, solution.claimed)
-    # The tree as a point of the model: whole numbers, so no tolerance is needed for its rows.
-    # With rows that only an optimum keeps it is the tree that keeps them, at no greater cost.
+    # The tree as a point of the model has whole values, so its rows need no tolerance. If the model has rows that only
+    # some optimum satisfies, the arranged tree is used, which satisfies them at no greater cost.
     kept = arrange_tree(problem, model, heap)
     try:
         exact = complete(problem, model, kept)
         counted, paid = module.objective(problem, kept), module.objective(problem, heap)
-    except TreeError as refused:  # a solver's tolerance may leave a tree that is just none of the model's
+    except TreeError as refused:  # within a solver's tolerance, the tree may narrowly miss the model
         return [*checks, Check("tree in model", False, str(refused))]
     wrong = [check for check in check_point(model, exact) if not check.passed]
     checks.append(
@@ -150,7 +150,8 @@ def _against_recorded(
         same = paid <= objective or is_close(paid, objective, OFF)
         checks.append(Check("tree objective", same, f"the tree costs {paid:.10g}, the point {objective:.10g}"))
     if solution.bound is not None:
-        # No tree is made a point of it: all that the problem allows count, if the file has no rows of its own.
+        # Trees cannot be turned into points of this model, so all trees of the problem count, unless the file was
+        # edited.
         told = (False, "") if model.edited is not None else against_known(problem, None, solution.bound, known)
         checks.append(_against_bound(problem, "bound", solution.bound, paid, *told))
     return checks

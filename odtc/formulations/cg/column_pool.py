@@ -1,8 +1,8 @@
 """The columns of a master: paths that were generated, as text for a manifest and as a file to resume from.
 
 A column is (end, node, number): the path of that number to `node` of odtc.formulations.cg.decision_paths, which is the
-end itself, or a node above it if the path stops. Each path comes with the paths that stop at a node on its way, so
-that a tree of columns without its needless branch nodes is a tree of columns again.
+end itself, or a node above it if the path stops. For each path the pool also contains the paths that stop at a node on
+its way, so that pruning needless branch nodes from a tree of columns gives a tree of columns again.
 """
 
 import json
@@ -23,7 +23,7 @@ from odtc.formulations.cg.decision_paths import Paths
 from odtc.formulations.cg.pricing import best_splits, subtree_values
 
 SCHEMA = "odtc.columns/1"
-MARK = "columns:"  # begins the text of columns
+MARK = "columns:"  # prefix of a text of columns
 
 
 def _column(value, place):
@@ -178,7 +178,7 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
                 )
             place[at] = known[split, entry["ones_left"]]
 
-        # Two splits there may be one here.
+        # Two splits of the file may be the same split on this data.
         ColumnPool._from_json(facts | {"cover": ()})._expect_whole(depth, tail, range(len(facts["splits"])))
         splits = [list(dict.fromkeys(place[at] for at in some)) for some in facts["node_splits"]]
         columns = [

@@ -4,9 +4,9 @@ Firat et al. (2020), section 3.2, call a choice of one split at every branch nod
 Here a path may end `tail` levels above the leaves, in a node whose best subtree of `tail` levels is counted at once;
 with tail 0 the ends are the leaves, as printed.
 
-Every split of a path separates the rows that reach it; or a path stops at a branch node, whose rows then all end in
-the leftmost end below it, with one label. So each tree without needless branch nodes, whose leaves and subtrees are
-the best for their rows, is one choice of paths and no other, whatever splits are below its leaves.
+Every split of a path separates the rows that reach it. A path may also stop at a branch node; its rows then all end in
+the leftmost end below it, with one label. So each tree without needless branch nodes, whose leaves and subtrees are the
+best for their rows, corresponds to exactly one choice of paths.
 
 The paths to a node are numbered. Their rows are packed, 64 to a word; the path of number i at node t that uses the
 split a has the numbers child[t][i, a] at nodes 2t and 2t + 1. The cost of a path is computed when it is needed

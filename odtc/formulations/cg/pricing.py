@@ -2,9 +2,9 @@
 
     c_p - α_e - Σ_{r∈R_p} β_r - Σ_{j above e} γ_{e,j,s_j(p)}            (9), as costs
 
-Firat et al. (2020), section 4.2. All paths of odtc.formulations.cg.decision_paths are numbered, so the reduced costs
-of all of them are one sum of tables. The pool of the heuristic are the paths whose cost is known. For the others the
-bound is used, and those whose bound is below zero are evaluated, the most promising first: when none is left the
+Firat et al. (2020), section 4.2. All paths of odtc.formulations.cg.decision_paths are numbered, so the reduced costs of
+all of them are one sum of tables. The paths whose cost is known form the pool of the heuristic. For the other paths a
+lower bound is used; paths whose bound is below zero are evaluated, the most promising first. When none is left, the
 pricing is exact, for all classes of an end at once.
 """
 

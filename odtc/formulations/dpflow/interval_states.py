@@ -1,9 +1,9 @@
 """The states of a certificate over thresholds, from the results of a search (odtc.verification.interval_bound).
 
-A node of the search is a set of entries, and its bound follows from the bounds of the sides of the cuts that were
-evaluated there. So from the node of all entries down, each level has the nodes to which nodes of the level above
-refer. With two levels left only a bound is needed, because the check counts these levels from the data; with three
-levels the same is true over few cuts, if the search counts them in this way. A bound by common rows
+A node of the search is a set of entries, and its bound follows from the bounds on both sides of its evaluated cuts. So
+the first level contains the node of all entries, and every other level contains the nodes to which nodes of the level
+above refer. With two levels left only a bound is needed, because the check counts these levels from the data; with
+three levels the same is true over few cuts, if the search counts them in this way. A bound by common rows
 (odtc.algorithms.thresholds.common_rows) needs only the halves of its groups: a state to which several cuts refer
 contains the rows that they have in common.
 """

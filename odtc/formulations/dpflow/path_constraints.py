@@ -20,10 +20,11 @@ Folding stays exact for a state whose best label has the unavoidable cost: a tre
 split, has fewer branch nodes, and costs no more. Folding whole subtrees (tail) is exact if the path determines
 everything, by the values of the states that remember it; with variables b it is not.
 
-Parts that no tree as cheap as an incumbent can have are left out (`fix`). The bounds for this are least costs of trees
-under fewer constraints: at each state by its values, and if all choices of few groups of splits can be tried, by the
-values over each of them; an arc stays if some choice leaves it. If sums over the tree are bounded, too, these are the
-least costs at multipliers of the sums (odtc.algorithms.dp.lagrangian_flow).
+Parts that cannot be in any tree as cheap as the incumbent are left out (`fix`). The bounds for this are least costs of
+trees under fewer constraints: the values of the states. If a constraint allows only few groups of splits and all
+choices of groups can be tried, the values are computed for each choice, and an arc stays if it stays for some choice.
+If sums over the tree are bounded, too, these are the least costs at multipliers of the sums
+(odtc.algorithms.dp.lagrangian_flow).
 """
 
 from collections.abc import Callable

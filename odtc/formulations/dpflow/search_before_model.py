@@ -1,7 +1,9 @@
-"""The search under constraints that comes before a model of many variables: only the part that it leaves is written.
+"""A search under constraints before a large model is built: the model contains only the part that the search leaves
+open.
 
-It is used by `odtc build` and `odtc fit --solver` (`limited`). The model is then the one of
-odtc.formulations.dpflow.forms.live_cases, and the tree and the bound of the search are known whatever a solver does.
+It is used by `odtc build` and `odtc fit --solver` (`limited`). The model is then built by
+odtc.formulations.dpflow.forms.live_cases, and the tree and the bound of the search are available whatever a solver
+does.
 """
 
 from dataclasses import replace

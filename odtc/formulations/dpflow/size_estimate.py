@@ -1,4 +1,4 @@
-"""The number of levels of trees that dpflow writes and that the compiler solves, and a limit on the variables."""
+"""Size estimates: the levels of a tree that become variables, the levels that the compiler solves, and a size limit."""
 
 from math import comb
 

@@ -1,10 +1,10 @@
-"""The search of a problem over all its splits, in phases: at every moment it has the best tree so far and a bound.
+"""Search over all splits of a problem, in phases: the best tree so far and a bound are available at every moment.
 
-First a good tree of the problem's depth is found greedily, then the trees of less depth are proved, as long as that
-takes a small part of the time, and then the trees of its depth. Such proofs seldom end for deep trees, so better trees
-are first sought near the best one (odtc.algorithms.thresholds.near_trees). If a limit or Ctrl-C ends the search, the
-results are the best tree of all phases, at least as good as the tree that was known before, and the bound of the
-open intervals (odtc.algorithms.thresholds.rank_search).
+First a greedy search finds a good tree of the problem's depth. Then smaller depths are proved, as long as that takes a
+small fraction of the time, and finally the full depth. For deep trees such a proof seldom ends, so better trees are
+first searched for near the best one (odtc.algorithms.thresholds.near_trees). If a limit or Ctrl-C ends the search, the
+results are the best tree of all phases, at least as good as the tree that was known before, and the bound of the open
+intervals (odtc.algorithms.thresholds.rank_search).
 """
 
 import time
@@ -32,32 +32,32 @@ from odtc.problem.exact_objective import exact_objective, rounded_down, search_c
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
-BOUND = 0.2, 0.4  # of the time that is left, for a bound; the second if the trees of one depth less are not proved
-BETTER = 0.8  # of the time that is then left, for better trees, if those of one depth less are not proved
-DEEP = 5  # from this depth on no proof is begun after one of less depth that did not end
-AROUND = 0.4  # of the time for better trees of such a depth, for those around the best one step by step
-NEAR = 0.2  # of the time that is left, for near-optimal trees one of such a depth, if all less depths are proved
-FIRST = 0.3  # of the time for such a tree by moves of single splits, before everything else
-MOVES = 0.75  # of the time for better trees of such a depth, for moves if their tree is the best one
-DEEPEST = 12  # levels of a tree that is improved by moves, whose arrays double with each
-RISING = 0.8  # of the time, for bounds of depth 2 below the cost of its best tree on a large table
-COMMON = 0.05, 0.5  # of the time, for a first bound by common rows; the second on a large table that has a tree
-BINS = 0.5  # of the time, for a first bound of depth 3 by bins of the columns of a large table,
-AS_LONG = 2.5  # or so many times as long as its first tree took: a quick one is often soon proved
-SHOWN = 0.5  # of the cost of the best tree: where bins show less, common rows are looked at, too
-SIDES = 0.65  # of the time, for a first bound of depth 4 by bins of the sides of the first cuts,
-SLOW = 0.25  # if a bound by the search is expected to take more than this part of the time
-PHASE = 60.0  # seconds for them at most
-TREES, TURN = 0.3, 0.5  # seconds of a search for a bound that trees have after it; at least so many at once
-SOME = 1e7  # entries of evaluated nodes that are looked at for the fewest leaves, at least,
-FEWEST = 0.15  # or this part of those that the proof took: the larger one
-LOOKS = 1e7  # entries of evaluated splits for the fewest columns, at least
+PART = 0.2  # fraction of the remaining time for the proof of one smaller depth
+BOUND = 0.2, 0.4  # fraction of the remaining time for a bound; the second if the proof of a smaller depth did not end
+BETTER = 0.8  # fraction of the time that then remains, for better trees, if the proof of a smaller depth did not end
+DEEP = 5  # from this depth on, no proof is begun after the proof of a smaller depth did not end
+AROUND = 0.4  # fraction of the time for better trees of depth DEEP or more, for step-by-step changes of the best one
+NEAR = 0.2  # fraction of the remaining time for trees near the best one, if all smaller depths are proved
+FIRST = 0.3  # fraction of the time for a deep tree by moves of single splits, before everything else
+MOVES = 0.75  # fraction of the time for better deep trees, for more moves, if moves found the best tree so far
+DEEPEST = 12  # maximum depth of a tree that is improved by moves, because each level doubles their arrays
+RISING = 0.8  # fraction of the time for bounds of depth 2 on a large table
+COMMON = 0.05, 0.5  # fraction of the time for a first bound by common rows; the second on a large table
+BINS = 0.5  # fraction of the time for a first bound of depth 3 by bins of the columns of a large table,
+AS_LONG = 2.5  # and at most this many times the time of its first tree, because a quick tree is often proved quickly
+SHOWN = 0.5  # fraction of the cost of the best tree; if the bound by bins is lower, common rows are tried, too
+SIDES = 0.65  # fraction of the time for a first bound of depth 4 by bins of the sides of the first cuts,
+SLOW = 0.25  # if a bound by the search is expected to take more than this fraction of the time
+PHASE = 60.0  # maximum number of seconds of each of these phases
+TREES, TURN = 0.3, 0.5  # seconds for better trees, per second of search for a bound; they are saved up to at least TURN
+SOME = 1e7  # the search for the fewest leaves may evaluate nodes with this many entries,
+FEWEST = 0.15  # or this fraction of the evaluations of the proof, whichever is more
+LOOKS = 1e7  # the search for the fewest columns may evaluate splits with at least this many entries
 OFTEN = 0.05  # seconds between two reports
-LARGE = 1e5  # rows times columns, from which a tree over PARTS sets of the rows of each column is sought first
-PARTS = 16  # sets of rows of about equal size
-COARSE = 0.5  # of the time, for this tree
-RANKED = 2e6  # rows times columns of a large table: to rank its rows for a search takes longer than a moment
+LARGE = 1e5  # rows times columns; above it, a tree over PARTS bins of each column is searched for first
+PARTS = 16  # bins of a column, with about equally many rows
+COARSE = 0.5  # fraction of the time for the tree over bins
+RANKED = 2e6  # rows times columns; above it, ranking the rows for a search takes longer than a moment
 
 
 def searches(problem: Problem) -> bool:
@@ -121,7 +121,7 @@ class ThresholdSearch:
         self.height, self.proved = 0, []
         self.priced: tuple[HeapTree | None, float] | None = None
         self.early: early_bound.EarlyBound | None = None  # of `run_for_bound`
-        # Few proofs of deep trees end, and trees of fewer branch nodes would be sought all the time.
+        # Proofs for deep trees seldom end, so a search for fewer branch nodes would go on until the time limit.
         counts = self._can_count(splits.ranked) and not self._is_deep(splits.ranked)
         self._begin(splits.counting(self._more_than_nodes) if counts else splits)
 
@@ -181,7 +181,7 @@ class ThresholdSearch:
         interrupted = isinstance(ended, KeyboardInterrupt)
         if interrupted:
             deadline.end_soon(deadline.IN_HAND if self.limit else deadline.GRACE)  # the following steps have a moment
-        self.start = heap  # it may cost less than was noted of it: a subtree became better just before the end
+        self.start = heap  # it may cost less than recorded, because a subtree improved just before the end
         if self.limit or ended is None:
             return self._certified(self.smallest(heap, self._exact_bound, ended))
         return self._certified(self._ended(heap, self._exact_bound, interrupted))
@@ -309,8 +309,8 @@ class ThresholdSearch:
         return max(SOME / size, part * search.evaluated), max(LOOKS / size, search.serial)
 
     def _prove(self, depth: int) -> None:
-        """Search to the end: for the cost of the best tree, and then for the fewest leaves, where both at once take
-        longer."""
+        """Search to the end: first prove the cost of the best tree, if that is faster than both goals at once, then
+        find the fewest leaves."""
         self.search.solve(depth, self.need, cost_first=True)
         self.search.solve(depth, self.need)
         self._is_proved()
@@ -334,8 +334,8 @@ class ThresholdSearch:
         return min(heap, found, key=exact.cost), max(bound, best.cost * exact.unit)
 
     def _begin_coarsely(self, depth):
-        """Find a tree over few cuts of each column, because over all of them even a greedy one takes long on a large
-        table; then one over all cuts below its first splits."""
+        """Find a tree over few cuts of each column, because on a large table even a greedy search over all cuts takes
+        long; then search all cuts below its first splits."""
         from odtc.algorithms.thresholds.coarse_tree import CoarseTree
 
         tree = CoarseTree(self.ranked, depth, PARTS, self._check)
@@ -351,7 +351,7 @@ class ThresholdSearch:
     def _phases(self, depth):
         timed, self.height = deadline.seconds_left() is not None, depth
         nodes = self.search.nodes
-        if nodes.solves(depth) and not nodes.is_long(self.search.root, depth):  # by a kernel, as quickly as a bound
+        if nodes.solves(depth) and not nodes.is_long(self.search.root, depth):  # by a kernel, as fast as a bound
             self._prove(depth)
             return
         deep, skipped = self._is_deep(self.ranked), 0
@@ -373,7 +373,7 @@ class ThresholdSearch:
             if self._is_proved():
                 break
             self.height = height
-            if deep and self.search.given_up:  # a proof of more depth takes longer
+            if deep and self.search.given_up:  # a proof of a greater depth takes even longer
                 self.search.given_up.add(height)
                 skipped += 1
             elif self._try(PART, lambda height=height: self.search.solve(height)):
@@ -385,7 +385,7 @@ class ThresholdSearch:
         if self._is_proved():
             pass
         elif deep:  # the result at the limit must have a bound
-            # The proofs that were not begun leave their time to trees, none to the bound.
+            # The time of proofs that were not begun goes to the search for trees, not to the bound.
             part = BOUND[bool(self.search.given_up)] * (1 - PART) ** skipped
             self._try(part, lambda: [early.by_common_rows(timed), early.raise_all(timed)])
             if moves.is_best:
@@ -403,9 +403,10 @@ class ThresholdSearch:
         self._prove(depth)
 
     def _first_bound(self, depth: int, early: early_bound.EarlyBound, large: bool, need: int) -> None:
-        """Find a bound for a limit that may end the proof: of depth 3 on a large table by bins, of depth 4 where the
-        search is slow by bins of the sides of cuts, else of depth 3 and more by common rows. The proof of depth 2 on a
-        large table has no bound before its end, so parts of the cost, which are proved sooner, come first there."""
+        """Find a first bound, in case a time limit ends the proof. On a large table it is found by bins of the columns
+        at depth 3, and by bins of the sides of cuts at depth 4 if the search is slow; otherwise by common rows from
+        depth 3 on. At depth 2 on a large table a proof has no bound before its end, so smaller bounds, which are proved
+        sooner, come first."""
         if large and depth == 3 and self._bins_show(depth, need):
             return
         if large and depth == 4 and early.takes_more(deadline.time_share(PHASE, SLOW)) and self._sides_show(need):
@@ -416,7 +417,7 @@ class ThresholdSearch:
             self._try(RISING, lambda: early.raise_all(True))
 
     def _bins_show(self, depth: int, need: int) -> bool:
-        """Return whether bins of the columns show a bound that is a part SHOWN of the cost `need` of the best tree."""
+        """Return whether bins of the columns prove a bound of at least SHOWN times the cost `need` of the best tree."""
         from odtc.algorithms.bins.bin_bound import BinBound
 
         bins = BinBound(self.ranked, depth, self._check)
@@ -428,7 +429,7 @@ class ThresholdSearch:
         return bins.lower >= SHOWN * need
 
     def _sides_show(self, need: int) -> bool:
-        """Return whether bins of the sides of the first cuts show a bound of the trees of depth 4 in time."""
+        """Return whether bins of the sides of the first cuts prove a bound for trees of depth 4 in time."""
         from odtc.algorithms.bins.sides_in_bins import SidesInBins
 
         sides, seconds = SidesInBins(self.ranked, self._check), deadline.time_share(PHASE, SIDES)
@@ -439,8 +440,9 @@ class ThresholdSearch:
         return sides.lower > 0
 
     def _trees_between(self, depth) -> Callable[[float], None]:
-        """A function that is called with the seconds of each search for a bound, and looks for better trees near the
-        best one in a part of so many, because a search for a bound comes to these late."""
+        """Return a function to call after each search for a bound with its duration in seconds. It searches for better
+        trees near the best one for a fraction of this duration, because a search for a bound would find such trees only
+        late."""
         from odtc.algorithms.thresholds.near_trees import NearTrees
 
         near, left = NearTrees(self.search, depth), [0.0]
@@ -454,12 +456,12 @@ class ThresholdSearch:
         return between
 
     def _try(self, part: float, work: Callable) -> bool:
-        """Return whether some work ends in a part of the time that is left."""
+        """Run some work for at most a fraction of the remaining time; return whether it was completed."""
         return self._within(deadline.time_share(PHASE, part), work)
 
     @staticmethod
     def _within(seconds: float, work: Callable) -> bool:
-        """Return whether some work ends in so many seconds."""
+        """Run some work for at most this many seconds; return whether it was completed."""
         try:
             with deadline.within(seconds):
                 work()
@@ -519,8 +521,8 @@ class ThresholdSearch:
 
 
 class DeepMoves:
-    """Better trees of a search by moves of single splits (odtc.algorithms.thresholds.node_moves) and, whenever these
-    took as much work again, by the best trees of two levels above the leaves."""
+    """Search for better deep trees by moves of single splits (odtc.algorithms.thresholds.node_moves). Whenever the
+    number of moves has doubled, the lowest two levels are replaced by the best subtrees."""
 
     def __init__(self, parent: ThresholdSearch, depth: int):
         from odtc.algorithms.thresholds.node_moves import TreeMoves
@@ -531,7 +533,7 @@ class DeepMoves:
         self.steps = self.moves.steps()
 
     def run(self) -> None:
-        """Until the tree costs nothing, or the time ends."""
+        """Improve the tree until it costs nothing, or the time ends."""
         while not self.parent._is_proved():
             self.parent._check()
             next(self.steps, None)
@@ -542,7 +544,7 @@ class DeepMoves:
 
     @property
     def is_best(self) -> bool:
-        """Return whether no other way has found a better tree."""
+        """Return whether no other search has found a better tree."""
         return self.moves.best.cost <= self.search.known(self.depth).upper
 
     def plant(self) -> None:
@@ -553,7 +555,7 @@ class DeepMoves:
             self.moves.take(self.search.tree(self.depth))
 
     def note(self) -> None:
-        """Make the tree the best one of the search, if it is better than the one before and is the best."""
+        """Report the tree to the search if it is better than the last reported one and than the best known tree."""
         parent, problem = self.parent, self.parent.problem
         if self.moves.best.cost >= self.cost:
             return

@@ -24,7 +24,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.problem.roles import node_axis
 
 Sums = tuple[int, list[int]]  # of some rows: their weight, and that of each class
-ROUNDED = 1e-12  # a smaller difference of two shares is one of rounding
+ROUNDED = 1e-12  # a smaller difference between two shares is a rounding error
 
 
 @value_class

@@ -56,7 +56,7 @@ from odtc.trees.boxes import Boxes
 from odtc.trees.heap_tree import HeapTree, laid_out
 
 SUBJECTS = (Subject.BRANCHES, Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
-CELLS = 4e6  # rows times splits times classes that one step of the start counts
+CELLS = 4e6  # maximum of rows times splits times classes that are counted in one step of the start
 
 
 def expect(problem: Problem) -> None:

@@ -1,16 +1,16 @@
 """Sums over splits that depend on the outcomes of a row, with about one entry per original feature.
 
-Models of trees over binary splits sum, for each row i, one value per split f: v_f0 if the row has outcome 0, v_f1 if
-it has outcome 1. Written by splits, that is an entry for each split. But rows have few different outcomes of all
-splits on one feature together, here called "kinds": each level is a kind of its own, and thresholds θ_1 < … < θ_T have
-T + 1 kinds, because a number above θ_r is above all before. Let x̄ be the outcomes of a usual row, which has in every
-feature the kind that most rows have. Written by features,
+For each row i, models of trees over binary splits sum one value per split f: v_f0 if the row has outcome 0, v_f1 if it
+has outcome 1. Written by splits, the sum has one entry per split. But the splits on one feature have only few different
+combinations of outcomes, here called "kinds": each level is one kind, and thresholds θ_1 < … < θ_T have T + 1 kinds,
+because a number above θ_r is also above all smaller thresholds. Let x̄ be the outcomes of a usual row, which has the
+most frequent kind of every feature. Written by features,
 
     Σ_f v_f,x_if = u + Σ_{features in which i is not usual} s_a        a: the kind of i there
     u = Σ_f v_f,x̄_f;   s_a = s_c + Σ_{f: a and c differ} ± (v_f1 - v_f0)      c next to a, towards x̄
 
-with u and s as variables of their own: the constraints that exist for each row of data get short, and those that
-define u and s are few. It is a substitution: the meaning of all other variables and the value of the relaxation stay
+where u and s are additional variables. The constraints of each data row get short, and only few constraints are needed
+to define u and s. This is only a substitution: the meaning of all other variables and the value of the relaxation stay
 the same.
 """
 
@@ -26,7 +26,7 @@ from odtc.model.blocks import Axis, Block, Cells, labels_where
 from odtc.model.builder import ModelBuilder
 from odtc.problem.roles import Role
 
-BITS = 48  # outcomes that are compared as one number
+BITS = 48  # maximum number of outcomes that are packed into one number for comparison
 BY = ("auto", "splits", "features")
 Entries = Iterator[tuple[np.ndarray, Cells, float]]  # rows, columns and coefficient, to broadcast together
 

@@ -18,7 +18,7 @@ from odtc.trees.heap_tree import CompleteTree, HeapTree, settle
 
 FULL = ModelChange("at lambda = 0 every branch node branches, so only leaves predict", SAME, TIGHTER)
 STUMP = ModelChange("bottom=stump: a bottom node with its two leaves is one choice (undo: bottom=flow)", SAME, TIGHTER)
-SURE = 1e-3  # a variable this near to a whole number is treated as one
+SURE = 1e-3  # a variable within this distance of a whole number is treated as that number
 
 
 def choice_rows(m: ModelBuilder, tree: CompleteTree, b: Block, w: Block | None, full: bool, stump: bool) -> None:

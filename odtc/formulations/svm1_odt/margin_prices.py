@@ -23,9 +23,9 @@ from odtc.data.linear_terms import LinearTerms
 from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
 from odtc.trees.heap_tree import CompleteTree, HeapTree
 
-SECONDS = 20.0  # that the folds take at most, and PART of the time that is left within a limit
+SECONDS = 20.0  # time limit of the folds; under a time limit, at most PART of the remaining time
 PART = 0.4
-ROW_PRICES = (1.0, 10.0)  # values of α1 ε, in costs of an error
+ROW_PRICES = (1.0, 10.0)  # values of α1 ε that are tried, relative to the cost of an error
 
 
 @value_class

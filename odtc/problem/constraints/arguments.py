@@ -18,9 +18,9 @@ from odtc.data.encoding import Encoded
 QUOTED = re.compile(
     r"""\s*(?P<key>\w+\s*=\s*)?(?P<quote>["'])(?P<text>(?:(?!(?P=quote)).|(?P=quote){2})*)(?P=quote)\s*"""
 )
-PYTHONIC = re.compile(r"(?<![^=:|])(True|False)(?![^|])")  # a whole argument, value or level
-MOST_PIECES = 100  # between commas, of arguments that are joined to names
-MOST_WAYS = 50  # to join pieces to names: a text may have 2^commas of them
+PYTHONIC = re.compile(r"(?<![^=:|])(True|False)(?![^|])")  # True or False as a complete argument, value or level
+MOST_PIECES = 100  # maximum number of pieces between commas that may be joined to names
+MOST_WAYS = 50  # maximum number of ways to join pieces to names; a text may have 2^commas of them
 
 
 def readings(text: str, encoded: Encoded) -> Iterator[tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """References for constraints: their definitions, row by row in plain Python, for the property tests (tests/laws).
 
-They share nothing with the constraints of models and with `value`, so that a mistake there is found. A Reference
+They share no code with the constraints of models and with `value`, so that they detect mistakes there. A Reference
 decides which trees satisfy a constraint, by their splits, counts or predictions.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from odtc.data.encoding import Encoded
 
 
-# Of shares, that are tried: some lie just below or above what few rows can have.
+# Shares that the property tests try; some are just below or just above a share that few rows can have.
 BOUNDS = (
     "0",
     "0.25",
@@ -34,14 +34,14 @@ BOUNDS = (
     "0.9",
     "1",
 )
-# Numbers that are tried, by their letter in the summary of a kind: counts, shares, differences and costs.
+# Numbers that the property tests try, by their letter in a kind's summary: counts, shares, differences and costs.
 NUMBERS = {"N": range(4), "R": BOUNDS, "D": BOUNDS, "C": (*range(7), 0.5, 2.25)}
 SHAPE = re.compile(r"\w+(?:\[(.*?)\])?(?: (<=|>=) (\w))?: ")
 
 
 @frozen_class
 class Reference:
-    """Reference that decides which trees satisfy a constraint; everything that is given must be true.
+    """Definition of the trees that satisfy a constraint: all attributes that are not None must be satisfied.
 
     Attributes
     ----------

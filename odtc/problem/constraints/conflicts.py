@@ -1,10 +1,10 @@
-"""Reason why no tree satisfies all constraints: a smallest conflicting set, and the nearest values that can be
-satisfied.
+"""Explanation why no tree satisfies all constraints: a minimal conflicting set, and the nearest values that are
+feasible.
 
-Constraints are left out one after another; if there is still no tree without one, it is not needed for the conflict.
-The remaining constraints conflict, and without any of them there is a tree. For each one with a number, the nearest
-number is sought between the requested one and one that a tree satisfies, while all other requested constraints stay,
-including those outside of the conflict: every tree that is found moves it to the value that it reaches.
+The search leaves out one constraint after another. If there is still no tree without it, the constraint is not part of
+the conflict. The remaining constraints conflict, but leaving out any one of them makes a tree possible. For each of
+them that has a number, a bisection finds the nearest feasible number between the requested one and one that a tree
+reaches, while all other requested constraints stay, also those that are not part of the conflict.
 """
 
 from collections.abc import Callable
@@ -25,8 +25,8 @@ from odtc.problem.constraints.search_terms import search_problem
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-FINE = 0.002  # relative to the larger number: if two numbers are closer, the next one is tried, not the middle
-MOST_STEPS = 12  # searches for the nearest number
+FINE = 0.002  # relative distance of two numbers below which the next number is tried instead of the middle
+MOST_STEPS = 12  # maximum number of searches for the nearest number
 
 
 class Nearest(NamedTuple):
@@ -76,7 +76,7 @@ class Conflict:
         best = [near for near in self.nearest if near.settled]
         open_ = [
             near for near in self.nearest if not near.settled and near.value > 0
-        ]  # 0 is no news: every tree has it
+        ]  # 0 need not be reported, because every tree satisfies it
         others = "" if self.alone else ", with the others as requested"
         if best:
             said += f"; the best possible value{' is' if len(best) == 1 else 's are'} {_any_of(best)}{others}"

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 OF_COLUMNS = (Subject.FEATURES, Subject.PLACES, Subject.DEPTHS, Subject.SETTLED)
-# Blanks are taken once and for all: in turn by two parts, many of them would be parted in all ways.
+# `*+` and `++` do not backtrack; otherwise a text of many blanks would be divided between the parts in all ways.
 GRAMMAR = re.compile(
     r"\s*+(?P<name>\w++)\s*+(\[(?P<args>.*)\])?\s*+((?P<op><=|>=)\s*+(?P<bound>\S+?(\s*%)?)\s*+)?", re.DOTALL
 )
 EXAMPLES = {"N": "3", "R": "0.6", "D": "0.05", "C": "100"}  # numbers of an example, by their letter in the summary
-# Signs that people write for <= and >=; == is the one that a kind takes.
+# Other spellings of <= and >=; == stands for the operator that the kind supports.
 SIGN = re.compile(r"[<>=≤≥⩽⩾]+")
 MEANT_SIGNS = dict.fromkeys((">", "=>", "≥", "⩾", ">=="), ">=") | dict.fromkeys(("<", "=<", "≤", "⩽", "<=="), "<=")
-# Names that other packages have, by the kind that is meant.
+# Names in other packages, with the kind of odtc that they correspond to.
 MEANT = {
     **dict.fromkeys(
         ("min_leaf", "min_leaf_rows", "min_samples_leaf", "min_leaf_size", "leaf_size", "minbucket", "leaf_samples"),
@@ -107,7 +107,7 @@ def parse(text: str, encoded: Encoded) -> Constraint:
         raise ChoiceError(f"expected the arguments of a constraint on one line, got {text!r} ({problem})") from None
     if nothing is not None:
         raise nothing
-    # Of arguments in quotes the second reading is the one that heeds them.
+    # For quoted arguments, the second reading respects the quotes.
     first = refusals[1::-1] if {*args} & {*"\"'"} else refusals[:1]
     said = min(first, key=lambda refusal: f"expected {name}[" in refusal)
     if {"true", "false"} & {*encoded.classes} and PYTHONIC.search(args):
@@ -348,7 +348,7 @@ def takes(problem: Problem, kind: Member) -> bool:
     if not texts:
         return not missing(problem, problem.module.build(problem), kind.NEEDS)
     for text in reversed(texts):  # the first is the least bound
-        with contextlib.suppress(ChoiceError):  # raised for what this data has not
+        with contextlib.suppress(ChoiceError):  # raised if this data lacks such a column or class
             given = posed(problem, [text])
             model = given.module.build(given)
             return not rowed(given) or not missing(given, model, kind.needs(given.encoded, given.constraints[0]))
@@ -380,7 +380,7 @@ def broken(problem: Problem, heap: HeapTree) -> list[tuple[Constraint, Fraction 
 
 def mended(problem: Problem, heap: HeapTree) -> HeapTree | None:
     """Return a tree that satisfies all constraints, made from this one; None if no kind can repair it."""
-    for _ in range(1 + 2 * len(problem.constraints)):  # what mends one may break another
+    for _ in range(1 + 2 * len(problem.constraints)):  # repairing one constraint may break another one
         wrong = broken(problem, heap)
         if not wrong:
             return heap

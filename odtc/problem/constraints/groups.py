@@ -23,8 +23,8 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 
-MANY = 50  # groups: of more, each pair of which is compared, a person has not thought
-LISTED = 20  # levels of a column that a message names
+MANY = 50  # maximum number of groups; more are probably a mistake, because every pair of groups is compared
+LISTED = 20  # maximum number of levels of a column that a message lists
 
 
 @value_class

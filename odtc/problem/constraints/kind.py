@@ -1,8 +1,8 @@
-"""A constraint, the protocols of the kinds of constraints, one for each ability, and their registry. Rates are rows of
-one table (odtc.problem.constraints.rate_table); every other kind is a module.
+"""Constraints, the protocols that a kind of constraint implements (one per ability), and the registry of kinds. Rates
+are rows of one table (odtc.problem.constraints.rate_table); every other kind is a module.
 
-A kind states its requirements on a tree once, and a module that such kinds share derives the rows of models, the form
-of the search and the repair of trees from them:
+A kind states its requirement on a tree once. A module shared by all kinds of that sort derives the model constraints,
+the terms of the search and the repair of trees:
 
     answers     sums over the predictions of the rows                     odtc.problem.constraints.on_predictions
     bars        columns that nodes of a depth may not split on            odtc.problem.constraints.on_features
@@ -16,8 +16,8 @@ a kind that forbids something has no OP and no NUMBER: "forbid_root[age]" (odtc.
 A kind with the subject SETTLED has no model constraints, because a model does not distinguish a branch node that
 separates rows from one that does not. Only the constrained search (odtc.algorithms.constrained) supports such a kind.
 
-A formulation knows no kinds: it looks at the facts that the constraints of a problem `know` together, and whether one
-is `early`, and uses the variant that can express them. Side constraints are model constraints like all others, never
+A formulation does not depend on single kinds. It checks which facts the constraints of a problem need (`knows`) and
+whether one is `early`, and uses a variant that can express them. Side constraints are ordinary model constraints, never
 cuts. Only a formulation whose columns are subtrees knows kinds by name: its `keeps(problem)` lists the kinds that its
 own `build` satisfies.
 """
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 DECIMAL = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?"
 NUMBER = re.compile(rf"(?P<above>{DECIMAL})(/(?P<below>\d+\.?\d*)|(?P<percent>\s*%))?", re.ASCII)
-LONGEST = 400  # signs of a number
+LONGEST = 400  # maximum number of characters of a number
 
 
 @frozen_class
@@ -108,9 +108,9 @@ class Knows(StrEnum):
     """Facts that a constraint needs, and that a formulation must therefore express exactly."""
 
     TESTS = "splits"  # the splits of the nodes: labels and flows may be relaxed as before
-    RIGHT = "right"  # which rows are classified right: labels must be whole
-    CLASS = "class"  # which class each row is predicted: every row must be routed, and labels be whole
-    LEAF = "leaf"  # in which leaf each row ends: every row must be routed
+    RIGHT = "right"  # the rows that are classified correctly: labels must be whole
+    CLASS = "class"  # the class predicted for each row: every row must be routed, and labels be whole
+    LEAF = "leaf"  # the leaf in which each row ends: every row must be routed
 
 
 class Subject(StrEnum):
@@ -137,7 +137,7 @@ class ConstraintType(Protocol):
     SUMMARY: str  # for `odtc list constraints`
     OPS: tuple[Any, ...]  # the operators it takes, of "<=" and ">="; () for a kind without a number
     KNOWS: str  # what its rows must know of a tree: one of `Knows`
-    NEEDS: tuple[Any, ...]  # alternatives of statements that its rows are written on, as of a cut family
+    NEEDS: tuple[Any, ...]  # alternatives: statements that its rows need, as for a cut family
     SUBJECT: str = ""  # its Subject, which determines the models that support it
     HINT: str = ""  # further advice if a model does not support it
 
@@ -239,8 +239,8 @@ class OnLeafProportions(Protocol):
 
 
 class OnPlaces(Protocol):
-    """A kind that only bars columns from nodes, by their depth or by the columns of the nodes above them; everything
-    except `read` is then provided by odtc.problem.constraints.on_features."""
+    """A kind that only forbids columns at nodes, by the depth of the node or by the columns of the nodes above it;
+    odtc.problem.constraints.on_features provides everything except `read`."""
 
     @abstractmethod
     def bars(self, encoded: Encoded, given: Constraint, level: np.ndarray, feature: np.ndarray) -> np.ndarray:

@@ -26,8 +26,8 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
 KNOWS, NEEDS = Knows.TESTS, SPLITTING
-MOST_TRIED = 2_000_000  # rows times splits that are tried at the root of a tree that needs another one
-FEWEST_TRIED = 8  # splits, however many rows there are
+MOST_TRIED = 2_000_000  # maximum of rows times splits that are tried when the root of a tree needs another split
+FEWEST_TRIED = 8  # minimum number of splits that are tried, for any number of rows
 
 
 def single(encoded: Encoded, given: Constraint) -> None:

@@ -46,7 +46,7 @@ LARGEST = (
 
 PREDICTING: Needs = ((Need(Statement.PREDICTED),), (Need(Statement.ENDS), Need(Statement.PREDICTS, "leaves")))
 NEEDS: Needs = (*PREDICTING, (Need(Statement.CORRECT),))
-KNOWS = Knows.CLASS  # at most; `knows` determines it for one constraint
+KNOWS = Knows.CLASS  # the most that a constraint may need; `knows` states the actual need of one
 
 
 @value_class

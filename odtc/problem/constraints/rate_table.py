@@ -50,7 +50,7 @@ from odtc.trees.heap_tree import HeapTree
 
 Sums = list[tuple[np.ndarray, int]]
 LINEAR = "KNOWS", "NEEDS", "early", "knows", "mend", "needs", "rows", "values"
-WIDTH = 120  # of a printed docstring, in signs
+WIDTH = 120  # width of a printed docstring, in characters
 
 
 class Rate:
@@ -316,7 +316,7 @@ class BalancedAccuracy(OfAll):
         return [(-coef[:, None] * _right(encoded), -ceil(given.bound * scale * len(heavy)))]
 
     def proportions(self, encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
-        K, right = len(encoded.classes), predicted == encoded.y  # of a class without rows here new rows may have some
+        K, right = len(encoded.classes), predicted == encoded.y  # a class without rows here may occur among new rows
         shares = (Share(-1.0 / K, encoded.y == k, right, class_words(encoded, k)) for k in range(K))
         return [ShareSum(tuple(shares), -float(given.bound))]
 

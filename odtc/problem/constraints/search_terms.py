@@ -28,8 +28,8 @@ from odtc.problem.constraints.search_units import ROUNDED, WHOLE, fits, rounded_
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
-MOST_LINES = 60  # additive constraints; a kind with more (monotone) is checked at every tree
-MOST_SUBSETS = 20_000  # of columns
+MOST_LINES = 60  # maximum number of additive constraints of a kind; with more (monotone) every tree is checked instead
+MOST_SUBSETS = 20_000  # maximum number of subsets of columns
 
 
 def terms_of(encoded: Encoded, given: Constraint) -> Terms:
@@ -248,7 +248,8 @@ def subsets_of(
 ) -> tuple[np.ndarray | None, np.ndarray | None, list[Terms]]:
     """Return (column int (splits,), subsets bool (subsets, columns), the terms that no subset expresses).
 
-    Of several kinds of groups the first that makes few subsets is heeded; sets that are apart cut these subsets.
+    If several constraints limit groups, subsets are made from the first one that gives few of them. Sets that exclude
+    each other then reduce these subsets further.
     """
     column, subsets, relaxed = None, None, []
     limits = [terms for terms in found if terms.groups]

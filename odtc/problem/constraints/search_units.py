@@ -9,17 +9,17 @@ from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.base.whole_numbers import product, whole_numbers
 from odtc.data.encoding import Encoded
 
-WHOLE = 2.0**52  # whole numbers below are exact, and so are their differences
-ADDED = 2.0**50  # of all numbers of a sum together: multipliers of a few bits leave them exact
-COARSE = 2.0**36  # of all costs together if they are rounded: a price of branch nodes and multipliers need room, too
-SMALLEST = 1e-200  # a sum of costs that float64 represents with room for all factors
-MOST_DENOMINATOR = 10**6  # of weights and costs that are not whole numbers
+WHOLE = 2.0**52  # whole numbers below this, and their differences, are exact in float64
+ADDED = 2.0**50  # maximum of a sum of all numbers: with multipliers of a few bits it is still exact
+COARSE = 2.0**36  # maximum sum of rounded costs, because branch penalties and multipliers need digits, too
+SMALLEST = 1e-200  # smallest sum of costs that float64 can represent after multiplication by all factors
+MOST_DENOMINATOR = 10**6  # maximum common denominator of weights and costs that are not whole numbers
 TOO_FINE = (
     "a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits for that"
 )
-LEAST_DENOMINATOR = 1000  # of a price that is rounded
-ENOUGH = 10**8  # the largest of one: multipliers need room, too
-ROUNDED = 2**24  # the largest coefficient of a sum that is rounded
+LEAST_DENOMINATOR = 1000  # smallest allowed maximum denominator of a rounded penalty
+ENOUGH = 10**8  # largest denominator of a rounded penalty, because multipliers need digits, too
+ROUNDED = 2**24  # largest coefficient of a rounded sum
 
 
 def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
@@ -48,7 +48,7 @@ def whole_or_rounded(encoded: Encoded, rounded: bool) -> tuple[np.ndarray, Fract
         If the costs are so small or so large that float64 does not hold their sum.
     """
     exact, unit = encoded.whole_loss
-    # Of a whole scale, in which a penalty of branch nodes is whole as well.
+    # The scale is a whole number, so a penalty of branch nodes can be whole in it as well.
     whole = product(exact, np.array([unit.numerator], object))
     if fits(whole) and not rounded:
         return whole.astype(np.int64), Fraction(unit.denominator), Fraction(0)

@@ -1,9 +1,10 @@
 """Cut families (`CutFamily`): inequalities for every formulation that expresses the required statements.
 
-Inequalities that hold for every tree are user cuts: a solver may leave them out. Those that only some optimum
-satisfies are not, because a solver's own symmetry breaking may keep another one. They hold for every settled tree
-(odtc.trees.heap_tree.settle), once `arranged`, so starts and checks use that tree. Together with a side constraint
-(odtc.problem.constraints.constraint) they are refused, because the optimum that they keep may violate it.
+Inequalities that are valid for every tree are user cuts: a solver may leave them out. Inequalities that only some
+optimum satisfies are ordinary rows, because a solver's own symmetry breaking may keep a different optimum. Every
+settled tree (odtc.trees.heap_tree.settle) satisfies them after `arrange`, so starts and checks use the arranged tree.
+They are refused together with a side constraint (odtc.problem.constraints.constraint), because the optimum that they
+keep may violate it.
 """
 
 from abc import abstractmethod
@@ -25,7 +26,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.support import able
 from odtc.trees.heap_tree import HeapTree, settle
 
-ROUNDS = "rounds"  # "paper4:rounds=10": instead of its static rows, those separated in as many rounds
+ROUNDS = "rounds"  # "paper4:rounds=10": rows separated in up to 10 rounds, instead of the static rows
 
 EVERY_TREE, AN_OPTIMUM = "every tree", "an optimum"
 
@@ -38,7 +39,7 @@ class CutFamily(Protocol):
     NEEDS: tuple[Any, ...]  # alternatives, each a tuple of odtc.problem.expressions.Need: what its rows are written on
     VALID: str  # EVERY_TREE, or AN_OPTIMUM if its rows may cut off some points of trees
     SEPARATES: bool = False  # whether it can also give the rows that a point violates
-    SOLVES: bool = False  # whether its rows come of optimal subtrees: a model that is only counted has none of them
+    SOLVES: bool = False  # whether its rows come from optimal subtrees; if a model is only counted, it has none
     HINT: str = ""  # further advice if it is requested for a model without these columns
 
     @abstractmethod

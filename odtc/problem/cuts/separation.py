@@ -1,10 +1,10 @@
-"""Rows of cut families that the points of the root relaxation break, as rows of the model.
+"""Separation: add the rows of cut families that points of the root relaxation violate.
 
-A family with exponentially many rows cannot give them all: the relaxation is solved, each family gives
-the rows that its point breaks, and so on, until none is broken or the rounds are over. The rows that are
-slack at the last point are then taken out again: the bound of the relaxation does not need them.
+Some families have exponentially many rows, so not all can be added. Instead, each round solves the relaxation and adds
+the rows that its point violates, until no row is violated or the rounds are over. Finally, rows that are slack at the
+last point are removed, because the bound of the relaxation does not need them.
 
-Another version of a solver has other points and so other rows. That is why the manifest holds these rows
+Another version of a solver finds other points, and therefore other rows. So the manifest contains the separated rows
 themselves, and nothing is separated again when a solution is read.
 """
 

@@ -58,10 +58,10 @@ from odtc.verification.coverage import terms_over
 from odtc.verification.labels import expect_cost, scales_of, terms_of, whole_loss, whole_weights
 from odtc.verification.threshold_columns import features_of, left_of, rank_columns
 
-MOST_DEPTH = 4  # of trees whose pairs of splits are counted
-DEEPEST_SWEPT = 3  # of trees whose splits are swept column by column
-MOST_CELLS = 500_000_000  # rows of data times splits, stored as one byte each
-MOST_SWEPT = 50_000  # splits of chains that are swept
+MOST_DEPTH = 4  # maximum depth of trees whose pairs of splits are counted
+DEEPEST_SWEPT = 3  # maximum depth of trees whose splits are swept column by column
+MOST_CELLS = 500_000_000  # maximum of rows of data times splits, stored as one byte each
+MOST_SWEPT = 50_000  # maximum number of splits in chains that are swept
 
 
 SHAPE = {
@@ -244,7 +244,7 @@ def _height(depth: int, stated: Stated) -> int:
     more = min(stated.branch_uses, default=0) < 0 or stated.leaf_uses.min(initial=0) < 0  # a sum that needs many nodes
     height = depth if most is None or more else min(depth, max(1, most))
     for uses, bound, node, leaf in zip(stated.uses, stated.bound, stated.branch_uses, stated.leaf_uses):
-        if node > 0 and uses.min(initial=0) >= 0 and leaf.min(initial=0) >= 0:  # nothing gives a node back
+        if node > 0 and uses.min(initial=0) >= 0 and leaf.min(initial=0) >= 0:  # no node has a negative use
             height = min(height, max(1, bound // node))
     return height
 
@@ -294,7 +294,7 @@ def _check_cases(facts: dict, found: Read, bound: int) -> None:
     sets = problem.column_sets
     place = {tuple(sorted(set(columns))): at for at, columns in enumerate(sets.tolist())}
     settled, cases = np.zeros(len(sets), bool), []  # sets of columns whose trees are all checked; other cases
-    few = problem.depth <= DEEPEST_SWEPT or _counted(problem.depth, len(problem.column))  # or lists are far too long
+    few = problem.depth <= DEEPEST_SWEPT or _counted(problem.depth, len(problem.column))  # else lists are too long
     for case in facts["cases"]:
         deadline.check()
         columns = tuple(sorted(names.index(name) for name in case["columns"]))

@@ -7,8 +7,8 @@ by a lower bound on the cost of the other side.
 Requirements other than sums are recorded by marks:
 
 - which splits a subtree has, if their number is limited;
-- which of the columns that go together it uses. Then only trees count in which every leaf has a row and no two leaves
-  below one node predict the same class, because for any other tree a smaller one does the same;
+- which columns it uses of those that a tree must use together. Then only trees count in which every leaf has a row and
+  no two leaves below one node predict the same class, because for any other tree a smaller one does the same;
 - for which rows of the pairs that are ordered it predicts a class, or another one;
 - the subtree itself (stated_boxes), if classes rise on all inputs. Then only trees count in which every leaf has a row.
 
@@ -20,9 +20,9 @@ import numpy as np
 from odtc.errors import CertificateError
 from odtc.verification.constrained.multiplier_bound import Counted, Problem, Weighted
 
-MOST_PAIRS = 3_000_000_000  # of subtrees of both sides that a case may combine
-BLOCK = 4_000_000  # numbers of pairs that are compared at once
-BITS = 50  # of pairs of rows in one whole number
+MOST_PAIRS = 3_000_000_000  # maximum number of pairs of subtrees of both sides in one case
+BLOCK = 4_000_000  # maximum number of values of pairs that are compared at once
+BITS = 50  # number of pairs of rows whose bits are stored in one whole number
 
 
 def excluded(problem: Problem, scale: int, root: int, columns: np.ndarray, multipliers: list[int], claim: int) -> bool:

@@ -25,13 +25,13 @@ from odtc.errors import CertificateError
 from odtc.verification.constrained.stated_boxes import Boxes
 from odtc.verification.constrained.swept_sides import Chains, SweptSides, exclude
 
-EXACT = 2.0**52  # below it, sums are exact in doubles
-MOST_SETS = 20_000  # of columns
-MOST_SUMS = 2e9  # of one pass over all roots: some minutes
-MOST_PARTS = 16  # problems of some columns that are kept
-WIDE = 300  # splits from which on trees of depth 1 are checked without multipliers
-MOST_APART = 80  # splits of a set of columns that is counted by itself
-MOMENT = 5e3  # sums that loops take in the time of one call of them, about
+EXACT = 2.0**52  # sums below this are exact in float64
+MOST_SETS = 20_000  # maximum number of sets of columns
+MOST_SUMS = 2e9  # maximum number of sums in one pass over all roots: some minutes
+MOST_PARTS = 16  # maximum number of cached problems over some of the columns
+WIDE = 300  # from this number of splits on, trees of depth 1 are checked without multipliers
+MOST_APART = 80  # maximum number of splits of a set of columns that is checked separately
+MOMENT = 5e3  # overhead of one call of the loops, as an approximate number of sums
 
 Path = tuple[int, ...]  # the splits from the root to a node
 

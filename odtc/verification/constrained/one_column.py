@@ -1,14 +1,15 @@
 """All trees over nested splits of one column: each divides the ranks of the column into intervals.
 
-Splits are nested if the rows can be put in an order of which each split cuts off a beginning. Rows between two
-neighbouring splits are a cell. A tree of depth D has at most 2^D leaves with rows, and each has an interval of cells;
-two neighbouring intervals of one label are merged into one, whose cost and uses are not greater. So for each tree, some
-walk over the cells is as good: at each cell, the current leaf goes on, or one of another label begins.
+Splits are nested if the rows can be ordered so that each split cuts the order in two. The rows between two neighbouring
+splits form a cell. A tree of depth D has at most 2^D leaves with rows, and each leaf is an interval of cells. Two
+neighbouring intervals with the same label are merged into one, which costs and uses no more. So for each tree there is
+a walk over the cells that is at least as good: at each cell the current leaf continues, or a leaf with another label
+begins.
 
-A walk is abandoned as soon as its cost, a sum or its weighted cost at multipliers (multiplier_bound) is too large,
-together with the least that the rest adds. Of walks with the same number of leaves, the same last label and equal
-uses, the cheapest goes on; if there is one sum, walks that use more and cost as much as another one are dropped, too.
-All this is valid if no condition is on single splits or nodes, leaves that grow stay allowed, and no node or leaf has a
+A walk is dropped as soon as its cost, a sum or its weighted cost at multipliers (multiplier_bound), plus a lower bound
+on the rest, is too large. Among walks with the same number of leaves, the same last label and equal uses, only the
+cheapest is kept. If there is only one sum, walks that use more and cost as much as another one are dropped, too. All
+this is valid if no condition is on single splits or nodes, leaves that grow stay allowed, and no node or leaf has a
 negative use (`nested_sets`).
 """
 
@@ -20,10 +21,10 @@ from odtc.base import deadline
 from odtc.errors import CertificateError
 from odtc.verification.constrained.multiplier_bound import Problem, Weighted
 
-FROM_DEPTH = 4  # less deep trees are bounded root by root
-DEEPEST = 8  # levels of a tree
-MOST_WALKS = 2_000_000  # at one cell
-MOST_HELD = 50_000_000  # numbers of the table `to_come`
+FROM_DEPTH = 4  # minimum depth; smaller trees are bounded root by root
+DEEPEST = 8  # maximum depth of a tree
+MOST_WALKS = 2_000_000  # maximum number of walks at one cell
+MOST_HELD = 50_000_000  # maximum size of the table `to_come`
 
 
 def nested_sets(problem: Problem) -> dict[int, np.ndarray]:

@@ -23,7 +23,7 @@ from odtc.errors import CertificateError
 from odtc.verification.constrained.stated_order import Order
 from odtc.verification.threshold_columns import distinct_numbers, left_of
 
-AT_ONCE = 10_000  # trees whose boxes are compared at once
+AT_ONCE = 10_000  # maximum number of trees whose boxes are compared at once
 
 
 @value_class

@@ -31,7 +31,7 @@ from odtc.verification.constrained.stated_order import Order, read_order
 from odtc.verification.constrained.stated_places import Places, count_of, with_place
 
 WORDS = re.compile(r"(?P<name>\w+)(\[(?P<args>.*)\])?( (?P<op><=|>=) (?P<bound>\S+))?", re.DOTALL)
-EXACT = 2**52  # below it, sums are exact in doubles
+EXACT = 2**52  # sums below this are exact in float64
 NUMBER = re.compile(r"-?[0-9]{1,20}(/[1-9][0-9]{0,20}|(\.[0-9]{1,30})?(e[+-]?[0-9]{1,2})?)")
 
 

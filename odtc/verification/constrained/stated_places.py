@@ -1,4 +1,4 @@
-"""Limits of a certificate on the positions of splits: columns by levels, below others, apart, together, and how many.
+"""Constraints of a certificate on the columns of a tree: their levels, positions, combinations and number.
 
 A certificate's constraints on the columns that a tree uses are read from their text only, without the compiler. A
 column that may be only at the levels a, …, b has a span (a, b); the root is at level 0.

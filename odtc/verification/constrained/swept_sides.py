@@ -1,5 +1,5 @@
-"""Lower bounds on the costs of the two sides of roots, by sweeps over chains of nested splits; and of intervals of
-roots at once.
+"""Lower bounds on the costs of both sides of a root, or of an interval of roots, by sweeps over chains of nested
+splits.
 
 Splits of a column are a chain if side 1 of each contains all rows on side 1 of the next one; the code of a row is the
 number of splits, from the first, on whose side 1 it is. Let x < f < y be positions of a chain, zero(f) and one(f) the
@@ -83,9 +83,9 @@ class SweptSides:
         self.gain, self.held = weight[:, 1:] - weight[:, :1], problem.members @ problem.measures.T
         self.lasting = (problem.measures >= 0).all(axis=1)  # conditions that more rows cannot break
         self.every = np.unique(problem.column)[None]  # the set of all columns
-        self._asked: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}  # what `_places` returns
-        self._used: dict[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}  # what `_of_sets` returns
-        self._known: dict[bool, tuple[np.ndarray, np.ndarray]] = {}  # what `_values` returns
+        self._asked: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}  # results of `_places`
+        self._used: dict[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}  # results of `_of_sets`
+        self._known: dict[bool, tuple[np.ndarray, np.ndarray]] = {}  # results of `_values`
 
     def least(self, rows: np.ndarray, path: tuple[int, ...], sets: np.ndarray, lasting: bool = False) -> np.ndarray:
         """Return float64 (sets,): the least weighted cost of a subtree of these rows at the end of a path.
@@ -182,7 +182,7 @@ class SweptSides:
         """Return bool (chains,), whether the splits of a chain may be at the end of a path, and bool (chains, chains),
         whether the splits of another one may be below them."""
         columns = self.problem.column
-        if (key := tuple(columns[list(path)].tolist())) not in self._asked:  # places are a matter of columns
+        if (key := tuple(columns[list(path)].tolist())) not in self._asked:  # it depends only on columns
             first = np.array([int(chain[0]) for chain in self.chains.splits])
             below = [self.problem.may((*path, split))[first] for split in first.tolist()]
             self._asked[key] = self.problem.may(path)[first], np.stack(below)

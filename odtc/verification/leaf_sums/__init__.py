@@ -46,8 +46,8 @@ from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
 from odtc.verification.threshold_columns import left_of, rank_columns
 
-DEEPEST = 8  # levels of a tree
-OFF = 0.01  # of the largest error of rounded sums in a check: the error for one tree
+DEEPEST = 8  # maximum depth of a tree
+OFF = 0.01  # error of the cost of one tree, relative to the largest error of rounded sums in a check
 WIDTH = 1e-10  # relative width of a rounded cost: trees whose costs differ by less are not distinguished
 SHAPE = {
     "penalty": TEXT,

@@ -1,4 +1,4 @@
-"""Lower bounds on the costs of trees that use, of each of some groups of columns, all or none, by trying all trees.
+"""Lower bounds for trees that must use all columns of a group or none of them, by trying all trees.
 
 For each choice of the groups that are used, no node splits on a column of the others, and each column of the chosen
 ones is needed: the tree splits on it at the root, or on one of the sides of the root, to which the needed columns are
@@ -15,7 +15,7 @@ import numpy as np
 from odtc.base import deadline
 from odtc.verification.leaf_sums.limits import Limit
 
-MOST_NEEDED = 6  # columns, which are dealt to two sides in all ways
+MOST_NEEDED = 6  # maximum number of needed columns, which are distributed to two sides in all ways
 NONE: frozenset[str] = frozenset()
 
 

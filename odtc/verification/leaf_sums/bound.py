@@ -17,7 +17,7 @@ from odtc.verification.leaf_sums.limits import NO_LIMIT, Limit
 from odtc.verification.leaf_sums.two_levels import least_cost, root_costs
 from odtc.verification.threshold_columns import cut_groups
 
-ALL = "all"  # of a state of which all cuts are tried
+ALL = "all"  # in place of a list of cuts, if all cuts of a state are tried
 
 
 class LeafSumsBound:
@@ -35,15 +35,15 @@ class LeafSumsBound:
 
     def __init__(self, rank: np.ndarray, measure, price: Fraction, single: bool):
         self.rank, self.measure, self.moments, self.price, self.n_states = rank, measure, measure.moments, price, 1
-        self.near = 2 * measure.near  # of rounded numbers: more than the error of them and of a few sums of them
-        self.slack = 64 * self.near  # no bound of rounded numbers misses the exact one by more
+        self.near = 2 * measure.near  # upper bound on the error of a rounded number, and of a few sums of them
+        self.slack = 64 * self.near  # upper bound on the distance of a rounded bound from the exact one
         self._single, self._by_sums, self._price = single, measure.LAW is not None, float(price)
         dense = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rank.T], axis=1)
-        self.cuts = dense.max(axis=0)  # of each column
+        self.cuts = dense.max(axis=0)  # the number of cuts of each column
         groups = cut_groups(dense)
         twice = np.bincount(np.abs(np.concatenate(groups))) > 1
-        # By column the cuts that separate the rows as one of another column does: {rank: number of the group}, less
-        # than 0 if the left side of the one is the right side of the other.
+        # For each column, its cuts that separate the rows like a cut of another column: {rank: number of the group}.
+        # The number is negative if left and right are exchanged.
         self.alike: list[dict[int, int]] = []
         self._known: dict[tuple[int, Limit, bytes], float] = {}  # what `best` found in rounded numbers
         for column, group in zip(rank.T, groups):

@@ -16,8 +16,8 @@ from odtc.base import deadline
 from odtc.base.kernels import kernel
 from odtc.verification.leaf_sums.two_levels import CHEAPEST, part_gain  # noqa: F401
 
-MOST = 5_000_000  # sets of four splits
-AT_ONCE = 2e7  # sums between two looks at the clock
+MOST = 5_000_000  # maximum number of sets of four splits
+AT_ONCE = 2e7  # sums between two checks of the deadline
 
 
 def start(number, last):

@@ -27,7 +27,7 @@ ROUNDS = True
 SINGLE = True  # a single row with an event has a cost
 EXACT, ROUNDED, BITS = 128, 2, 60  # bits of a hazard, units of rounding, bits of a sum (see above)
 DIGITS, SLACK = 40, Fraction(1, 10**36)
-NEAR = 1e-10  # of the events: what floats are off by, and more
+NEAR = 1e-10  # upper bound on the error of floats, relative to the weight of the events
 
 
 class Likelihood:

@@ -34,14 +34,14 @@ SHAPE = {
 ROUNDS = SINGLE = False
 LARGEST_SCALE = 10**40
 PART, MOST_ROWS, MOST_PARTS = 36, 2**26, 10  # bits of a part, rows whose parts can be added, parts of a sum
-NEAR = 1e-12  # of the squares of all rows: more than the error of a few sums of costs in doubles
-STATED = Fraction(1, 10**9)  # of the squared error around one number: how much more the line of a leaf may cost
+NEAR = 1e-12  # upper bound on the error of a few sums of costs in doubles, relative to the squares of all rows
+STATED = Fraction(1, 10**9)  # extra cost of the line of a leaf, relative to the squared error around one number
 DOUBLE = Fraction(1, 2**52)  # relative: more than the rounding of a slope or an intercept
 ROUND = 2.0**-96  # relative: more than the error of a product of pairs of doubles
 OFF = 2.0**-50  # relative: more than the error of a difference of products of doubles
-TIGHT = 2.0**-44  # of W Syy: how far a gain may be off before it is computed by pairs of doubles
-UP = 1 + 2.0**-48  # more than the rounding of the operations of doubles on a cost
-HALVES = 2.0**27 + 1  # cuts a double in two halves, whose products are exact
+TIGHT = 2.0**-44  # error of a gain, relative to W Syy, above which it is computed by pairs of doubles
+UP = 1 + 2.0**-48  # factor above the rounding error of the operations on a cost in doubles
+HALVES = 2.0**27 + 1  # factor that splits a double into two halves, whose products are exact
 
 
 def as_pair(parts):

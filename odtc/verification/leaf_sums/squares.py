@@ -24,11 +24,11 @@ from odtc.verification.leaf_sums.two_levels import SQUARE
 
 TASK = "regression"
 SHAPE = {"number_scale?": WHOLE, "number_bits?": WHOLE, "claim": TEXT}
-MOST_BITS = 1000  # of a scale that is a power of two
-MOST_DIGITS = 700  # of a double times a power of two of so many bits
-ROUNDS = False  # whether a cost is known between two ends
-NEAR = 1e-12  # of the squares of all rows: more than the error of floats; smaller differences are compared in rationals
-EXACT = 2.0**53  # floats below hold whole numbers exactly
+MOST_BITS = 1000  # maximum number of bits of a scale that is a power of two
+MOST_DIGITS = 700  # maximum number of digits of a double times a power of two of MOST_BITS bits
+ROUNDS = False  # whether a cost is only known to be between two ends
+NEAR = 1e-12  # relative to the squares of all rows; smaller differences of floats are compared in rationals
+EXACT = 2.0**53  # whole numbers below this are exact in floats
 SINGLE = False  # whether a row that differs from all others may cost something as a leaf
 
 

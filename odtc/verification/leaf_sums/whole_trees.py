@@ -16,8 +16,8 @@ from odtc.verification.leaf_sums.all_or_none import MOST_NEEDED, AllOrNone
 from odtc.verification.leaf_sums.sets_of_splits import SetsOfSplits
 from odtc.verification.threshold_columns import features_of
 
-MOST_TESTS = 5  # of a tree: its splits have 3^N states
-MOST_SETS = 50_000  # of N - 1 splits, each of which takes about a millisecond
+MOST_TESTS = 5  # maximum number N of different splits of a tree, which have 3^N states
+MOST_SETS = 50_000  # maximum number of sets of N - 1 splits, each of which takes about a millisecond
 LEVELS = 3
 
 

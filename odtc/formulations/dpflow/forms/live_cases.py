@@ -1,14 +1,17 @@
-"""The live cases that the constrained search leaves of a program of many variables, with their subtrees.
+"""The model of the live cases: the part of a large program that the constrained search cannot exclude, with its
+subtrees.
 
-A search that has ended knows the best tree, of cost UB, and for every other tree that costs less a case, a root split
-f with a set C of columns, whose multipliers exclude it, or whose subtrees were listed (close_gap). The model contains
-the known tree and, for the cases that no multiplier excludes, all subtrees that could be part of a better tree:
+A search that has ended has a best tree, of cost UB. Every tree that could cost less belongs to a case, which is a root
+split f with a set C of columns. Multipliers exclude most cases; for the others, the live cases, subtrees were listed
+(close_gap). The model contains the known tree and, for each live case, all subtrees that could be part of a better
+tree:
 
     min  c w + Σ_p c_p s_p + Σ_q c_q t_q + Σ_i price y_i     i the live cases, p and q their subtrees on either side
     w + Σ_i y_i = 1,   Σ_{p of i} s_p = y_i,   Σ_{q of i} t_q = y_i,   Σ uses ≤ bound,    all in {0, 1}
 
-Its optimum is w = 1 unless some pair satisfies all bounds and costs less, which a solver then finds. The cases and
-subtrees are the result of a search, so they are in the parameter `cases` of the problem, and in its manifest.
+Its optimum is w = 1 unless some pair of subtrees satisfies all bounds and costs less, which a solver then finds.
+Because the cases and subtrees are the result of a search, they are stored in the parameter `cases` of the problem, and
+in its manifest.
 """
 
 import json
@@ -72,14 +75,14 @@ class Live:
     Attributes
     ----------
     unit : float
-        The part of the objective that one whole unit of cost is.
+        The amount of the objective that one whole unit of cost represents.
     bound : list of int
     penalty : list of int
         The cost of a branch node, and its use of each bound.
     known : list of int
         The code of the best tree (odtc.algorithms.dp.pareto.Points).
     vector : list of int
-        Its cost and its uses.
+        The cost and the uses of the best tree.
     n_cases : int
         Number of all roots with sets of columns.
     root : list of int
