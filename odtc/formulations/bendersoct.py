@@ -72,7 +72,7 @@ FIT_DEFAULTS = {"cuts": "none"}
 
 LAZY = TIMED = True  # `fit` receives a solver that adds cuts inside its tree (LAZY), and the remaining seconds (TIMED)
 STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # ends after which the best tree so far is the result
-BROKEN_IN_TREE = 1e-5  # the same inside a tree: more than the tolerance of its relaxations, so that no cut comes twice
+BROKEN_IN_TREE = 1e-5  # the same inside a tree: above the tolerance of its relaxations, so that no cut is added twice
 PART_OF_UNIT = 1e-6  # tolerance of a proof, relative to the least difference of two objectives
 RELAXED_ROUNDS = 20  # maximum number of rounds of the relaxation
 MANY = 4  # all walks are added to the next master if they are at most this many times as many as the violated cuts
@@ -287,7 +287,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None, in_tree=None) -> t
 
 
 class _Filled(Exception):
-    """Ends a solver, because its next tree begins with the cuts of all walks."""
+    """Raised to end a solver, because its next tree begins with the cuts of all walks."""
 
 
 class _Separation:
@@ -302,7 +302,7 @@ class _Separation:
         self.pool, self.bound, self.nodes, self.filled = CutPool(self.size), None, 0, False
         self.history: list[tuple[float, float | None, float | None]] = []
         exact = exact_objective(self.problem)
-        self.unit = 0.0 if exact is None else float(exact.unit)  # two objectives that differ, do so by this much
+        self.unit = 0.0 if exact is None else float(exact.unit)  # the least difference of two different objectives
         self._columns = replaced(self.base, rows=(), terms=(), row_lower=np.zeros(0), row_upper=np.zeros(0), lazy=())
 
     @property
@@ -324,12 +324,12 @@ class _Separation:
         return with_cuts(self.base, self.problem, self.pool.rows, self.pool.S)
 
     def rows(self, rows: np.ndarray, S: np.ndarray):
-        """Return the cuts as a csr_array (cuts, columns); their upper sides are 0."""
+        """Return the cuts as a csr_array (cuts, columns); their upper bounds are 0."""
         return with_cuts(self._columns, self.problem, rows, S).A.tocsr()
 
     def fill(self) -> bool:
-        """Add the cuts of all walks to the pool, once it has one in MANY of them, because the solver handles rows that
-        it has from the beginning much better; return whether this was done now."""
+        """Add the cuts of all walks to the pool as soon as it contains one in MANY of them, because solvers handle rows
+        much better if they have them from the beginning. Return whether this was done now."""
         if not self.filled:
             pool, self.pool = self.pool, _for_whole(self.problem, self.pool, True)
             self.filled = pool is not self.pool
@@ -353,7 +353,7 @@ class _Separation:
             self._tell(Round(len(self.history), phase, had, new, self.cost, self.bound, seconds))
 
     def relax(self) -> Solution | None:
-        """Add the cuts that points of the linear relaxation violate; the Solution if nothing is left to do."""
+        """Add the cuts that points of the linear relaxation violate; return the Solution if nothing is left to do."""
         lp = growing_lp(replace(self.base, integrality=np.zeros_like(self.base.integrality)))
         walked = None
         for _ in range(RELAXED_ROUNDS):

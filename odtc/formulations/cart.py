@@ -13,7 +13,7 @@ TITLE = "CART: greedy Gini splits by scikit-learn; a learner without a model"
 PAPER = "Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees"
 
 ANY_COST = True
-CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")  # as scikit-learn's own parameters
+CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")  # scikit-learn has parameters for these
 
 
 @value_class

@@ -298,8 +298,8 @@ class Iterative(Protocol):
     """A model that grows while it is solved: `odtc fit` calls `fit` instead of solving it once."""
 
     FIT_DEFAULTS: dict[str, Any] = {}  # parameters that differ under `fit`
-    TIMED: bool = False  # whether `fit` also takes `left`, which says how many seconds there are (None: no limit)
-    LAZY: bool = False  # whether `fit` also takes `in_tree(model, cuts, start)`: a solver with cuts in its tree, None
+    TIMED: bool = False  # whether `fit` also takes `left`, which returns the remaining seconds (None: no limit)
+    LAZY: bool = False  # whether `fit` also takes `in_tree(model, cuts, start)`, a solver that adds cuts in its tree
     GROWS: bool = False  # whether its last model has other columns than the first, and parameters that say so
 
     @abstractmethod
@@ -425,8 +425,8 @@ class NearOptimalTrees(Protocol):
     """All near-optimal trees of a problem, counted. (No names of a module: what CountsNearOptimal makes.)"""
 
     count: int  # trees that were found
-    complete: bool  # whether these are all
-    stopped: str  # what came first, if not
+    complete: bool  # whether these are all near-optimal trees
+    stopped: str  # if not, the event that ended the count
     proved: bool  # whether `best` is proved
     best: float  # the objective of the best tree
     limit: float  # the greatest objective of a tree that is counted

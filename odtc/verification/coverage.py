@@ -71,7 +71,7 @@ def _columns(cells: np.ndarray, ordered: bool, separate: bool) -> list[np.ndarra
     values = distinct_numbers(cells[known])
     if ordered:
         found = [np.searchsorted(values[:-1], cells)]  # a missing cell comes last
-    else:  # of two levels one implies the other, unless missing cells are on the other side of both
+    else:  # two levels give the same split twice, unless missing cells are on the other side of both
         found = [cells != value for value in values[: 1 if len(values) == 2 and known.all() else None]]
     return [*found, known] if separate and known.any() and not known.all() else found
 

@@ -18,7 +18,7 @@ MOST_DIGITS = 400  # maximum length and exponent of a number; as a fraction, 1e9
 TOKEN = re.compile(rb"<=|>=|=<|=>|[<>=:+\-]|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[^\s<>=:+\-]+")
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD]([+-]?\d+))?")
 ENDLESS_WORDS = {b"inf", b"infinity"}
-SECTIONS = {  # of LP: the words that begin each, all together
+SECTIONS = {  # sections of LP, by the word or words that begin them
     b"subject to": "rows",
     b"such that": "rows",
     b"st": "rows",

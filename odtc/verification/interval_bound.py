@@ -1,15 +1,17 @@
-"""The lower bound that the states of a certificate over thresholds prove, checked level by level.
+"""Check, level by level, of the lower bound that the states of a certificate over thresholds prove.
 
-`states[j]` is a text of entries "t,c,k,a,b,c,k,a,b,…;…", one for each state of level j: no tree of D - j levels costs
-less than t on its rows, counted above the unavoidable cost there. For cut k of column c, the rows on the left cost at
-least the bound of state a of the next level, and those on the right at least the bound of state b (counted from 1; 0
-for no bound). The rows of a state are those that satisfy the cuts that lead to it; all ways to it must give the same
-rows. A column c that is one past the last means no split: all rows are on the right, with one level less. A state
-"ft,…" bounds trees without a least number of rows in the leaves, as do all states that it names.
+`states[j]` is a text of entries "t,c,k,a,b,c,k,a,b,…;…", one for each state of level j. An entry states that no tree of
+D - j levels costs less than t on the rows of the state, above the unavoidable cost there. The rest of it lists cuts:
+for cut k of column c, the rows on the left cost at least the bound of state a of the next level, and the rows on the
+right at least the bound of state b (states are counted from 1; 0 means no bound). The rows of a state are the rows that
+the sides of all cuts leading to it have in common; if leaves must have a least number of rows, these sides must be
+equal. If c is one past the last column, there is no split: all rows are on the right, with one level less. A state
+"ft,…" bounds trees without a least number of rows in the leaves, and so do all states that it names.
 
-A state follows if no label costs less than its t, and for every cut its two sides cost at least t - P together
-(odtc.verification.node_cuts). With two levels left that is counted from the data (odtc.verification.pair_bound), and
-so it is with three if a state names no others (odtc.verification.three_levels).
+The bound of a state is valid if no label costs less than its t, and the two sides of every cut cost at least t - P
+together (odtc.verification.node_cuts). With two levels left this is computed from the data
+(odtc.verification.pair_bound), and with three levels, too, if the state names no other states
+(odtc.verification.three_levels).
 """
 
 import re
@@ -29,8 +31,9 @@ ENTRY = re.compile(r"f?[0-9]{1,16}(,[0-9]{1,9},[0-9]{1,9},[0-9]{1,9},[0-9]{1,9})
 
 class State:
     """An entry: the bound, whether leaves may have any number of rows, and int64 (points, 4): column, cut, states;
-    `way`: column, side and rows of each cut that leads to it. States are checked in the order of their ways: of those
-    on one side of the cuts of a column, each has the rows of the one before (odtc.verification.pair_kernel)."""
+    `way` has column, side and rows of each cut that leads to it. States are checked in the order of their ways. Then
+    each state on one side of the cuts of a column contains the rows of the state before
+    (odtc.verification.pair_kernel)."""
 
     __slots__ = ("free", "points", "target", "way")
 
@@ -63,7 +66,7 @@ class IntervalBound:
         Raises
         ------
         CertificateError
-            If a state does not follow.
+            If the bound of a state is not valid.
         ValueError
             If the states are not valid.
         """
@@ -92,7 +95,7 @@ class IntervalBound:
         return self.levels[0][0].target
 
     def _hold(self, state, rows, inside, height, below, sets, pairs) -> None:
-        """Raise an error if a state does not follow; records the rows of the states that it names in `sets`."""
+        """Raise an error if the bound of a state is not valid; record the rows of the states it names in `sets`."""
         target, members = state.target, np.flatnonzero(inside)
         if not len(members) and (target or len(state.points)):
             raise ValueError("a state holds no rows")
@@ -121,7 +124,7 @@ class IntervalBound:
                 )
             return
         cuts = NodeCuts(rows, members)
-        left, right = np.zeros((2, 2, cuts.size))  # of trees without and with a least number of rows
+        left, right = np.zeros((2, 2, cuts.size))  # bounds of trees without, and with, a least number of rows
         whole = [0.0, 0.0]
         for column, cut, *sides in state.points.tolist():
             named = [self._child(below, number, state.free) for number in sides]
@@ -171,9 +174,9 @@ class IntervalBound:
         return child
 
     def _note(self, sets, number, inside, child) -> None:
-        """Record the rows of a state, which are the rows that all cuts which lead to it have in common: each of their
-        sides has at least these rows, so it costs no less. That is not valid with a least number of rows, so there
-        the sides must be equal."""
+        """Record the rows of a state: the rows that the sides of all cuts leading to it have in common. Each of these
+        sides contains at least these rows, so it costs no less. With a least number of rows in a leaf this is not
+        valid, so the sides must then be equal."""
         packed = np.packbits(inside)
         before = sets[number]
         if before is not None and self.rows.least > 1 and not child.free and not np.array_equal(before, packed):

@@ -97,5 +97,5 @@ def _sides(cuts: NodeCuts, loss: np.ndarray, places: np.ndarray, least: int) -> 
         found,
         rows.begin,
     )
-    left = cuts.up_to(loss[:, 0])[places]  # of the first label, above which the costs are
+    left = cuts.up_to(loss[:, 0])[places]  # costs of the first label; the others are relative to it
     return found[:, at] + np.stack([left, loss[:, 0].sum() - left])

@@ -46,12 +46,12 @@ def least_cost(rows: Rows, members: np.ndarray) -> float:
     cuts, loss = NodeCuts(rows, members), rows.loss[members]
     parts = np.flatnonzero(cuts.parts)
     n_sets, n_labels = math.comb(len(parts), 3), loss.shape[1]
-    if n_sets > SETS or n_labels > LABELS:  # no writer leaves so many, and their tables have no end
+    if n_sets > SETS or n_labels > LABELS:  # a valid certificate never has so many, and their tables would be too large
         raise CertificateError(
             f"it leaves {n_sets:,} sets of three of {len(parts):,} cuts to the check, which counts at most {SETS:,}, "
             f"and {n_labels} labels, of at most {LABELS}"
         )
-    answers = np.zeros((max(3, len(parts)), len(members)), bool)  # of fewer cuts than three with others of no rows
+    answers = np.zeros((max(3, len(parts)), len(members)), bool)  # at least three; extra ones have no rows
     answers[: len(parts)] = (cuts.place[:, cuts.column[parts]] <= parts).T
     sides = every_tree.least_sides(answers, loss, rows.price)[: len(parts)]
     return float((sides.sum(axis=1) + rows.price).min(initial=np.inf))

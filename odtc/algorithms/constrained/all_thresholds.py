@@ -87,7 +87,7 @@ class CoarseSearch:
         self.inside, self.long = inside, len(scale) > LONG
         self._tick, self._progress = (lambda: False), (lambda bound, cost: None)
         self.upper, self.best, self.bound = problem.most_cost + 1, None, 0
-        self.floor, self.begun = 0, False  # as for ConstrainedSearch
+        self.floor, self.begun = 0, False  # as in ConstrainedSearch
         self.settled_elsewhere: Settled | None = None  # the multipliers of searches that have proved the floor
         self.whole: ConstrainedSearch | None = None  # the search over all splits, if there was one
         # The splits of each scale, the one with the most ones first; a row has outcome 1 for the first `code` of them.
@@ -112,8 +112,8 @@ class CoarseSearch:
         self.upper = min(self.upper, cost)
 
     def run(self) -> Found:
-        """Search to the end, or until the time is over; a run that was stopped in the search over all splits goes on
-        there."""
+        """Search to the end, or until the time is over. If a run was stopped in the search over all splits, the next
+        one continues there."""
         if self.whole is not None:
             self._finish(self.whole)
             return self._found()
@@ -151,7 +151,7 @@ class CoarseSearch:
         found = self._take_named(first.run(), splits)
         if self.long:
             self._columns_of_best()
-            # The tree over these splits has columns of its own, and the best one near it may be the best of all.
+            # The best tree over these splits uses certain columns, and the best tree near it may be the best of all.
             if few == self.few and found.split is not None and found.cost > self.upper:
                 self._refine((found.split, found.label), splits)
         self._refine(self.best, splits)
@@ -192,7 +192,8 @@ class CoarseSearch:
         search = self._made(splits)
         if self.best is not None:
             search.want_below(upper)
-        # The sweep settles all roots, so here a good tree is enough, except for tables that it may never reach.
+        # The sweep will settle all roots, so a good tree is enough here, except for tables so large that the sweep may
+        # never begin.
         return self._take_named(search.run(exactly=self.long), splits)
 
     def _made(self, splits: np.ndarray, every: bool = False) -> ConstrainedSearch:

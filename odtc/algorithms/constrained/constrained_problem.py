@@ -351,7 +351,7 @@ def _kinds(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     divisor = np.maximum(1, np.gcd.reduce(table, axis=1)) if len(table) else np.ones(0, np.int64)
     of, first = merge_rows(_ranked(table // divisor[:, None]))
     kinds = table[first] // divisor[first, None]
-    number: dict[bytes, int] = {}  # of each different column
+    number: dict[bytes, int] = {}  # the number of each distinct column
     where = np.array([number.setdefault(column.tobytes(), len(number)) for column in table.T], int)
     columns = table[:, np.unique(where, return_index=True)[1]]
     used = columns.any(axis=0)

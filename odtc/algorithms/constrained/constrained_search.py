@@ -99,7 +99,7 @@ class Cases:
     listed : bool (cases,)
         Whether all trees of the case were listed, so that none of them costs less than the best known tree.
     told : float64 (cases,)
-        A bound from another search.
+        A lower bound from another search.
     """
 
     root: np.ndarray
@@ -149,9 +149,9 @@ class Settled:
     ----------
     scale : int
     passes : list of multipliers
-        Those that settled most cases.
+        The multipliers that settled most cases.
     of : Callable[[int, int], multipliers or None]
-        For a root split and a subset of columns; None if it has none of its own.
+        Returns the multipliers for a root split and a subset of columns; None if the case has no separate ones.
     """
 
     scale: int
@@ -217,16 +217,16 @@ class ConstrainedSearch:
         self._tick, self.progress = tick, progress
 
     def sweep(self, maker: "Callable[[ConstrainedSearch], CaseTrees]", together: bool) -> None:
-        """Take the trees of cases from sweeps over the roots, made by this function for a search.
+        """Find the trees of cases by sweeps over the roots: `maker` makes them for a search.
 
-        All cases then have one pass; `together` is whether the remaining roots of a subset of columns have multipliers
-        together before each has its own.
+        All cases then have only one pass together. `together` is whether all remaining roots of a subset of columns are
+        tried with joint multipliers before each root gets its own.
         """
         self._maker, self.trees, self.together = maker, maker(self), together
 
     def inherit(self, looser: "ConstrainedSearch") -> None:
-        """Take over the counts and the bounds of cases of a search with looser constraints, which has every tree of
-        this one."""
+        """Use the counts and the bounds of cases of a search with looser constraints, because each tree that satisfies
+        the constraints of this search also satisfies the looser ones."""
         alike = np.array_equal(self.all.root, looser.all.root) and np.array_equal(self.all.subsets, looser.all.subsets)
         if not alike or not np.array_equal(self.order, looser.order):
             return
@@ -235,7 +235,8 @@ class ConstrainedSearch:
         self.inherited = True
 
     def hear(self, looser: "ConstrainedSearch") -> None:
-        """Take over the bounds of cases of a search of the same cases that has every tree of this one."""
+        """Use the bounds of cases of another search of the same cases, whose constraints every tree of this one
+        satisfies."""
         told = np.where(looser.all.listed, np.maximum(looser.all.least, looser.upper), looser.all.least)
         np.maximum(self.all.told, told, out=self.all.told)
 
@@ -364,8 +365,9 @@ class ConstrainedSearch:
         return self.found
 
     def _tighten_subset(self, subset: int) -> None:
-        """Find multipliers for all roots of one subset of columns, by their cheapest trees; at the best multipliers of
-        all rounds every root has a bound. If few of them remain after these, the rest has rounds of its own."""
+        """Find multipliers for all roots of one subset of columns together, by their cheapest trees, then bound every
+        root at the best multipliers of all rounds. If that excludes enough roots (LEFT), repeat for the remaining ones.
+        """
         cuts, multipliers = Cuts(self.largest / self.scale), self.first
         self._near = None
         while True:

@@ -259,7 +259,7 @@ class Target(ConstrainedSearch):
         super().__init__(problem, frontier._tick, counts=counts, fixed=fixed)
         self.tables, self.by_tables = joint.tables.of(self.counts), copy(joint.by_tables)
         self.trees, self.by_tables.tables = self.by_tables, self.tables
-        self._values = np.zeros(len(self.all.root))  # of the last pass: V of each case, or not a number
+        self._values = np.zeros(len(self.all.root))  # V of each case in the last pass, or NaN
 
     def globally(self, rounds: int = ROUNDS) -> None:
         """Find multipliers for all cases at once."""
@@ -346,7 +346,7 @@ class Target(ConstrainedSearch):
         return self.scale * (self.upper - 1.0) + budget
 
     def raise_bounds(self, number: int, left: np.ndarray, value: np.ndarray) -> None:
-        """As for ConstrainedSearch; keep the values for the other targets."""
+        """Raise bounds as ConstrainedSearch does, and keep the values for the other targets."""
         super().raise_bounds(number, left, value)
         self._values[left] = value
 

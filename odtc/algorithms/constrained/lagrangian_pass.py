@@ -1,4 +1,4 @@
-"""One Lagrangian pass: for a root split and all subsets of columns at once, the cheapest tree by weighted costs.
+"""One Lagrangian pass: the tree of least weighted cost for a root split, for all subsets of columns at once.
 
 At multipliers μ a leaf with rows S costs leaf(S) = min_l Σ_{i in S} (cost_il + Σ_r μ_r uses_ril), +∞ if no label is
 allowed there. Below a path p of outcomes,
@@ -30,13 +30,13 @@ class Weights:
     ----------
     multipliers : int64 (constraints,)
     label : float64 (labels, kinds)
-        Of one unit of a kind of rows, relative to label 0.
+        The weighted cost of each label for one unit of a kind of rows, relative to label 0.
     base : float
-        Of every tree with a root split except for the subtrees below the root: all rows as label 0, and the root.
+        The part of the weighted cost that all trees with a root split share: all rows with label 0, and the root.
     leaf : float64 (labels,)
-        Of a leaf with this label, in addition to its rows.
+        The weighted cost of a leaf with this label, in addition to its rows.
     branch : float
-        Of a branch node.
+        The weighted cost of a branch node.
     budget : int
         Σ_r m_r bound_r; the weighted cost of a feasible tree exceeds its own cost by at most this.
     """

@@ -48,7 +48,7 @@ class SharedSums:
         parts, each = [], []
         for mine in rows.T:
             uses = every[mine]
-            most = float(np.abs(uses).max(axis=(0, 2)).sum())  # of a tree
+            most = float(np.abs(uses).max(axis=(0, 2)).sum())  # upper bound on the uses of a tree
             alike = bool((uses == uses[0]).all())
             found = [(1, 0, 1)] * len(mine) if alike else _combined(uses.reshape(len(mine), -1), most)
             if found is None:

@@ -1,9 +1,9 @@
-"""The tree that a Lagrangian pass found, and its cheapest feasible labels.
+"""Reconstruction of the tree that a Lagrangian pass found, and its cheapest feasible labels.
 
 A tree is a heap of splits, int32 (2^(depth + 1),), -1 for none, and its leaves: the positions where it predicts, each
-with the counts of its rows (odtc.algorithms.constrained.count_tensors). Its labels are chosen again: the cheapest of
-all labellings that satisfy the additive constraints, found leaf by leaf; of two that use the same amounts only the
-cheaper is kept.
+with the counts of its rows (odtc.algorithms.constrained.count_tensors). Its labels are then chosen again: the cheapest
+labelling that satisfies the additive constraints, built up leaf by leaf. If two partial labellings use the same
+amounts, only the cheaper one is kept.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ class Structure:
     """A tree without labels."""
 
     split: np.ndarray  # int32 (2^(depth + 1),)
-    places: tuple[int, ...]  # of its leaves on the heap
+    places: tuple[int, ...]  # positions of its leaves on the heap
     counts: np.ndarray  # float64 (leaves, kinds)
 
     @property

@@ -1,5 +1,4 @@
-"""All subtrees of depth 2 below a path whose weighted cost is at most a limit, for the splits of their roots all at
-once.
+"""Lists of all subtrees of depth 2 below a path whose weighted cost is at most a limit, for all root splits at once.
 
 For each split g and each outcome t there is a list of the leaves and stumps on that side, with all their labels. Its
 limit is the total limit minus the cost of g and the least cost of the other side. Then the two lists of each g are

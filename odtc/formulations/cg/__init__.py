@@ -438,7 +438,7 @@ class _Generation:
     def run(self) -> tuple[Termination | None, str]:
         """Generate columns until no wider paths are worth it; return why this ended early, and in words, or (None,
         "")."""
-        beaten = float("inf")  # the cost of the tree near which thresholds were tried last
+        beaten = float("inf")  # the cost of the tree whose nearby thresholds were tried last
         try:
             while True:
                 self._improve()
@@ -499,7 +499,7 @@ class _Generation:
         model = replace(build(problem), problem=problem)
         x = complete(problem, model, heap)
         if self.over is not None and not self.search.paths.whole:
-            # Costs that are equal for a linear program may be far apart.
+            # Costs that a linear program cannot distinguish may still differ considerably.
             other = self.over.stopped.heap
             with contextlib.suppress(TreeError):
                 if objective(problem, other) < objective(problem, heap):

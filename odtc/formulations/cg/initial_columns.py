@@ -123,7 +123,7 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
     asks[0] = False
     none = np.zeros(0, np.int32)
     over = problem.derived(Held).over_all
-    if over is not None and over.interrupted:  # no time for splits other than those of its tree
+    if over is not None and over.interrupted:  # after Ctrl-C, only the splits of its tree are used
         tree = np.unique(first_tree(problem).split)
         return tuple(tree[tree >= 0].astype(np.int32) if ask else none for ask in asks)
     kind = _kind(problem)

@@ -45,7 +45,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree
 
-PATH_BYTES = 1000  # of a path: its splits, its position in the dictionaries, its cost
+PATH_BYTES = 1000  # memory of a path: its splits, its position in the dictionaries, its cost
 
 
 @value_class

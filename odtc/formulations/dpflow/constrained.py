@@ -693,7 +693,7 @@ def certify_in_time(problem: Problem) -> dict:
     except (NotProvedError, TimeLimitReached) as ended:
         searched = isinstance(ended, NotProvedError)  # otherwise the time ended before the search
         if searched and ended.interrupted:
-            deadline.end_soon()  # of the whole call, not only of the search
+            deadline.end_soon()  # the end of the whole call, not only of the search
         with deadline.put_off():
             heap = at_once(problem, ended.heap if searched else None)
         if heap is None:

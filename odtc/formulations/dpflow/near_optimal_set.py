@@ -100,7 +100,7 @@ class DpflowNearOptimalTrees:
         if columns is None:
             counted = self._cells(self.trees.table)
             return sorted([*counted, *((cost, heap.n_branch_nodes + 1, 1) for cost, heap in self._in_hand)])
-        stored = self.__dict__.get("_graph")  # if it was made: it counts sooner
+        stored = self.__dict__.get("_graph")  # if it exists, because counting in it is faster
         if stored is not None:
             return self._cells(stored.count(columns))
         part = self.trees.restricted(np.flatnonzero(np.isin(self._column_of, sorted(columns))).tolist())

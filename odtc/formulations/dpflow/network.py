@@ -40,7 +40,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
 
-ROUNDED = 1e-12  # of an objective: sums of doubles in another order
+ROUNDED = 1e-12  # relative to an objective: difference of sums of doubles in another order
 
 
 @value_class

@@ -58,7 +58,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 WORK = 30_000_000  # arcs of all choices of splits that are looked at
-AT_ONCE = 4_000_000  # of them together
+AT_ONCE = 4_000_000  # maximum number of arcs that are processed together
 
 
 @value_class

@@ -40,7 +40,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
-ROUNDED = 1e-11  # of the scale of cost and uses: sums over the same rows in another order differ by less
+ROUNDED = 1e-11  # relative to cost and uses: sums over the same rows in another order differ by less
 TOLD_APART = 2.0**42  # sums up to it are whole numbers that tie_tolerance and ROUNDED keep apart
 HALF = 0.5  # of a unit; a valid tolerance, because all sums are whole numbers
 LARGEST = 1e5  # maximum coefficient of a bound in a file; larger ones are scaled down by a power of two

@@ -24,8 +24,8 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 SMALL = 100_000  # variables: a program with fewer is written as a whole
-MOST_COLUMNS = 300_000  # of the live cases
-SHARE = 0.5  # of the time that is left: limit of the search before the model is made
+MOST_COLUMNS = 300_000  # maximum number of variables for the live cases
+SHARE = 0.5  # fraction of the remaining time for the search before the model is built
 
 
 class Before:

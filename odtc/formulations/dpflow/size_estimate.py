@@ -2,10 +2,10 @@
 
 from math import comb
 
-MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
-MOST_SUMS = 20_000_000_000  # entries of the tables that are counted on the way: about half a minute
-PACE = 300_000_000  # of such entries in a CPU second, about
-MANY = 500_000  # columns: beyond them `tail=auto` folds one level more
+MOST_COLUMNS = 3_000_000  # maximum number of variables of the linear program: about a gigabyte while it is solved
+MOST_SUMS = 20_000_000_000  # maximum number of table entries that are computed for it: about half a minute
+PACE = 300_000_000  # approximate number of these entries per CPU second
+MANY = 500_000  # with more variables than this, `tail=auto` folds one more level
 
 
 def short_tail(n_candidate_splits: int, depth: int) -> int:

@@ -130,8 +130,8 @@ class ThresholdSearch:
         self.splits, self.ranked = splits, splits.ranked
         self.search = RankSearch(self.ranked, self._check, self._found)
         self.need = NONE
-        self.limit: tuple[float, float] | None = None  # of evaluations and looks, once the cost of the tree is proved
-        self.looks: int | None = None  # for the fewest columns
+        self.limit: tuple[float, float] | None = None  # evaluations and looks allowed after the proof of the cost
+        self.looks: int | None = None  # looks for the fewest columns so far
 
     @property
     def bound(self) -> float:

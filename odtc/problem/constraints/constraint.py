@@ -56,7 +56,7 @@ MEANT = {
     **dict.fromkeys(("error", "errors", "error_rate"), "accuracy"),
     "demographic_parity": "statistical_parity",
 }
-OPPOSITE = ("specificity", "tnr", "true_negative_rate", "error", "errors", "error_rate")  # of these 1 minus the number
+OPPOSITE = ("specificity", "tnr", "true_negative_rate", "error", "errors", "error_rate")  # they need 1 minus the number
 SHORT = {"leaf_rows": "min_leaf_rows", "branch_nodes": "max_branch_nodes", "features": "max_features"}  # options
 OF_CLASSES = (Subject.RIGHT, Subject.RIGHT_OF_TWO, Subject.PREDICTIONS, Subject.LEAVES)
 

@@ -136,7 +136,7 @@ class ConstraintType(Protocol):
     NAME: str
     SUMMARY: str  # for `odtc list constraints`
     OPS: tuple[Any, ...]  # the operators it takes, of "<=" and ">="; () for a kind without a number
-    KNOWS: str  # what its rows must know of a tree: one of `Knows`
+    KNOWS: str  # the fact about a tree that its rows need: one of `Knows`
     NEEDS: tuple[Any, ...]  # alternatives: statements that its rows need, as for a cut family
     SUBJECT: str = ""  # its Subject, which determines the models that support it
     HINT: str = ""  # further advice if a model does not support it

@@ -130,7 +130,7 @@ def _search_problem(
         terms.groups[1] for terms in found if terms.groups and _by_count(*terms.groups, encoded.n_candidate_splits)
     ]
     depth = min([depth, *counted])  # no path repeats a split
-    depth = min([depth, *(terms.nodes for terms in found if terms.nodes is not None)])  # of all branch nodes
+    depth = min([depth, *(terms.nodes for terms in found if terms.nodes is not None)])  # branch nodes of a tree
     depth = min([depth, *(int(given.bound) for given, _ in each if given.name == "splits")])
     uses, bound, branch_uses, leaf_uses, rounded = _additive(encoded, found, coarse > Coarse.NOTHING)
     measures = [measure for terms in found for measure in terms.measures]
@@ -148,7 +148,7 @@ def _search_problem(
     branch = scale * lam.numerator  # a whole number except for rounded costs
     arrays = ConstrainedProblem(
         X=encoded.X,
-        cost=loss * price.numerator,  # of the denominator that lam has
+        cost=loss * price.numerator,  # in units of the denominator of lam
         depth=depth,
         uses=uses,
         bound=bound,

@@ -118,7 +118,7 @@ def _tree_above(split: int | np.ndarray, zero: np.ndarray, one: np.ndarray) -> n
     """Return the heaps (trees, nodes) of a split above two subtrees; without nodes there are none."""
     found = np.zeros(zero.shape)
     found[:, :1] = np.reshape(np.asarray(split) + 1.0, (-1, 1))
-    first = 1  # of a level below the root, which has twice the nodes of the level of each subtree
+    first = 1  # first node of a level below the root, which has twice the nodes of that level of a subtree
     while first < zero.shape[1]:
         each = (first + 1) // 2
         own = slice((first - 1) // 2, (first - 1) // 2 + each)

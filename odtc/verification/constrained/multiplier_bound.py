@@ -1,4 +1,4 @@
-"""The bound that multipliers prove on all trees under constraints, recomputed in whole numbers.
+"""Check of the lower bound that multipliers prove for all trees under constraints, in whole numbers.
 
 For multipliers m ≥ 0 in units of 1 / D the weighted cost of a tree is D · cost + Σ_r m_r (uses_r). A tree that costs
 at most C - 1 and satisfies all sums has a weighted cost of at most
@@ -293,7 +293,7 @@ def surviving(
     return alive.copy()
 
 
-_last_answer: dict[bytes, np.ndarray] = {}  # of `surviving`
+_last_answer: dict[bytes, np.ndarray] = {}  # the last result of `surviving`
 
 
 def _digest(problem: Problem, *others) -> bytes:

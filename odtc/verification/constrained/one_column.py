@@ -61,7 +61,7 @@ def cells_of(X: np.ndarray) -> np.ndarray | None:
         return np.zeros(len(X), int)
     least = parting[smaller[parting].argmin()]
     first = int((X[:, least] == (2 * ones[least] <= len(X))).argmax())  # a row of the smallest side is at one end
-    beside = X[:, parting] == X[first, parting]  # as that row
+    beside = X[:, parting] == X[first, parting]  # the same side as that row
     order = np.argsort(beside.sum(axis=0), kind="stable")
     if any((beside[:, a] & ~beside[:, b]).any() for a, b in pairwise(order.tolist())):
         return None

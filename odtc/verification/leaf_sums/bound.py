@@ -45,7 +45,7 @@ class LeafSumsBound:
         # For each column, its cuts that separate the rows like a cut of another column: {rank: number of the group}.
         # The number is negative if left and right are exchanged.
         self.alike: list[dict[int, int]] = []
-        self._known: dict[tuple[int, Limit, bytes], float] = {}  # what `best` found in rounded numbers
+        self._known: dict[tuple[int, Limit, bytes], float] = {}  # results of `best` in rounded numbers
         for column, group in zip(rank.T, groups):
             own, values = np.abs(group), np.unique(column)
             # The side of the first row decides which side of one cut is the left side of the other.
@@ -220,7 +220,7 @@ class LeafSumsBound:
         above = np.searchsorted(places, ranks)  # the first tried cut that is not below
         tried = np.append(places, -1)[above] == ranks
         sides, zero = [cuts[place] for place in places], 0.0
-        # Of the left sides of the first tried cuts, and of the right sides of the last ones.
+        # Greatest bounds of the left sides of the first tried cuts, and of the right sides of the last ones.
         one = [zero, *accumulate((side.near[0].found for side in sides), max)]
         two = [*accumulate((side.near[1].found for side in reversed(sides)), max)][::-1] + [zero]
 

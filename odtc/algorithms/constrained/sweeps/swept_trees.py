@@ -1,8 +1,8 @@
 """The cheapest trees of cases, for any multipliers, by sweeps over the roots (root_sweep).
 
-The counts of pairs of splits (count_tensors) give the same, but take T^2 sums for each side with T thresholds. The
-costs of a side over all subsets of columns are one pass over its rows (threshold_kernel), or over the ranks of its rows
-(stump_pairs), and an interval of roots whose bound is high enough needs none of its roots.
+The counts of pairs of splits (count_tensors) give the same trees, but need T^2 sums for each side if there are T
+thresholds. Here, one pass over the rows of a side (threshold_kernel), or over their ranks (stump_pairs), gives its
+costs for all subsets of columns, and an interval of roots is skipped if its bound is high enough.
 """
 
 from collections.abc import Callable

@@ -14,8 +14,8 @@ right to the left of g change the two sides by no more than
     W_n(left + D) ≥ W_m(left) + Σ_D min(0, δ) if D are at most n - m rows, W_n(right - D) ≥ W_n(right) - Σ_D max(0, δ),
 
 because a tree of the greater set is a tree of the smaller set whose leaves lose these rows, and a tree of the smaller
-set is a tree of the greater. So a scan leaves a slack above the best known cost, and until the rows that have moved
-since weigh more, no split is scanned.
+set is a tree of the greater. A scan therefore leaves a margin above the best known cost, and no split is scanned until
+the rows that have moved since then outweigh this margin.
 """
 
 import numpy as np

@@ -106,7 +106,7 @@ class ThresholdSides(Sides):
 
     def _made(self, j: int, f: int, answer: int, among: np.ndarray) -> Side:
         value = np.full(len(self.subsets), np.nan)
-        if j < 0:  # of all scales
+        if j < 0:  # over all scales
             among = np.arange(len(self.subsets))
         rows = np.arange(len(self.delta)) if j < 0 else np.flatnonzero((self.codes[j] > f) == bool(answer))
         value[among] = self._subtrees(rows, among)[0]

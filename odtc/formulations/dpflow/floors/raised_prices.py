@@ -97,7 +97,7 @@ class BoundByRaisedPrices:
         self.floor, self.tree, self._posed = 0.0, None, posed
         arrays = posed.arrays
         self._upper = arrays.most_cost + 1
-        self._first = of_few_digits(multipliers)  # of a subset that has no search yet
+        self._first = of_few_digits(multipliers)  # first multipliers of a subset without a search
         scale, largest = fixed_point(arrays)
         self._largest = largest / scale
         self._scales = Scales.of(posed.encoded)

@@ -43,11 +43,11 @@ OFTEN = 0.05  # seconds between two reports
 start = states.start
 GROWN = 2e6  # rows times columns; up to this size, a tree can still be made deeper quickly after the time limit
 MANY = 32  # distinct target values; with more, the search for medians uses sorted rows
-FEW_TREES = 20_000  # cuts to the power of the depth: all trees are compared, whatever rounding is
+FEW_TREES = 20_000  # cuts to the power of the depth; up to this number all trees are compared, for any rounding
 ROUNDED = 1e-12  # relative: largest excess of a bound in doubles over the exact one
 COMPARED = "regression", "linear", "median", "survival"  # tasks whose near-optimal trees are compared by exact costs
-MOST_LIKELIHOOD = 1e-6  # of all events: near-optimal trees are compared exactly if rounding adds less to their costs
-EXACT_BELOW = 10**11  # whole costs below are exact in the search for medians, whose equality is 10^-12
+MOST_LIKELIHOOD = 1e-6  # relative to all events: with less rounding of costs, near-optimal trees are compared exactly
+EXACT_BELOW = 10**11  # whole costs below this are exact in the search for medians, which has a tolerance of 10^-12
 MEDIANS_OFF = 2e-12  # times the rows: upper bound on the rounding error of costs, relative to Σ w |y - median|
 UNCERTIFIED = "a certificate of medians takes at most {} numbers, and whole ones that add up to {:g} or less"
 

@@ -31,9 +31,9 @@ from odtc.verification.leaf_sums.whole_trees import WholeTrees
 from odtc.verification.threshold_columns import left_of, rank_columns
 
 TOGETHER = "together"  # the type that ties columns to one another
-MOST_DIGITS = 12  # behind the point
-LARGEST = 2.0**52  # of numbers that are counted in powers of two
-MOST_SUM, MOST_SQUARES = 2.0**60, 2.0**96  # of these
+MOST_DIGITS = 12  # maximum number of decimal places
+LARGEST = 2.0**52  # maximum size of numbers that are counted in powers of two
+MOST_SUM, MOST_SQUARES = 2.0**60, 2.0**96  # maximum sums of these numbers and of their squares
 
 
 def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: HeapTree) -> dict:
@@ -112,7 +112,7 @@ class _TriedCuts:
         if tried is None:
             return 0
         has_limits = search.free is not None or self.engine.limits.leaves is not None
-        if not has_limits and search.is_shallow(len(rows), depth - 1, place):  # no side has cuts of its own
+        if not has_limits and search.is_shallow(len(rows), depth - 1, place):  # no side needs its own list of cuts
             return [self._last_entry(*cut) for cut in tried]
         return [self._entry(rows, depth, place, search, cut) for cut in tried]
 
@@ -190,7 +190,7 @@ def _bits(numbers: np.ndarray, weight: np.ndarray) -> int:
     """Return the largest power of two by which numbers can be multiplied so that they are whole doubles below LARGEST
     and can be added up with their squares; at least 0, and no more than makes them whole."""
     apart = np.abs(numbers - np.median(numbers))
-    with np.errstate(divide="ignore", over="ignore"):  # of numbers near 0 there is room for any power
+    with np.errstate(divide="ignore", over="ignore"):  # numbers near 0 can be multiplied by any power
         room = (
             LARGEST / np.abs(numbers).max(),
             MOST_SUM / (weight * apart).sum(),
