@@ -23,14 +23,15 @@ import numpy as np
 from odtc.algorithms.bins.three_levels import three_levels
 from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
 
-LAST, FIRST = 8, 4  # bins of a column at first, on the last two levels and on those above
-MOST_BINS = 256  # of a column on the last levels
+LAST, FIRST = 8, 4  # initial number of bins of a column: on the last two levels, and on the levels above
+MOST_BINS = 256  # maximum number of bins of a column
 CELL = 4.0  # additions of an entry to a sum take about as long as one of these cells of a table
-RATE = 5e-9  # CPU seconds for one such addition, about, before any is measured
-MEASURED = 0.1  # of the remaining time: bounds that are expected to take less are skipped before any is measured
-QUICK = 0.3  # of the remaining time: the same afterwards
-FREE = 2.0  # times the work of the first bins: these and finer ones take about as long, because of the many entries
-SLACK = 0.8  # of the remaining time: bounds that are expected to take more are not begun
+RATE = 5e-9  # CPU seconds of one such addition, about, until it is measured
+# Share of the remaining time: before the first measurement, bounds that are expected to take less are skipped.
+MEASURED = 0.1
+QUICK = 0.3  # the same share after the first measurement
+FREE = 2.0  # times the work of the first bins: finer bins take about as long up to this, because of the many entries
+SLACK = 0.8  # share of the remaining time: bounds that are expected to take more are not begun
 
 
 def compile_now() -> None:
@@ -41,7 +42,7 @@ def compile_now() -> None:
 
 
 class BinBound:
-    """The bound of the trees of one height of all entries, which `raise_in` raises.
+    """Lower bound on the trees of one height for all entries, which `raise_in` raises.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ class BinBound:
         self.lower, self.parts = 0, ()
         self._label = ranked.saving.astype(np.int64)
         self._gain, self._most = np.abs(ranked.gain).astype(np.int64), ranked.most.astype(np.int64)
-        self._mass = self._most  # of each entry: bins of a column have about equal sums of it
+        self._mass = self._most  # by entry; the bins of a column have about equal sums of it
         self._labels = max(2, ranked.stride)
         self._whole = ranked.stride == 1 and bool((self._most == self._gain).all())
         self._levels: dict[int, Bins] = {}
@@ -73,8 +74,8 @@ class BinBound:
 
         Parameters
         ----------
-        seconds : returns how many are left
-        need : int, the cost of a tree that is known: a higher bound is not needed
+        seconds : returns the remaining seconds
+        need : int, the cost of a known tree: a higher bound is not needed
         """
         if not self.ranked.rank.size:
             return
@@ -84,7 +85,7 @@ class BinBound:
             rate, skipped = (self._rate, QUICK) if self._rate else (RATE, MEASURED)
             quick = max(skipped * left, FREE * rate * first)
             while rate * self._work(self._next) < quick and not self._is_exact(self._next):
-                self._refine()  # quick bounds are weak
+                self._refine()  # quick bounds are too weak
             parts, work = self._next, self._work(self._next)
             if rate * work > SLACK * left:
                 return
@@ -114,7 +115,7 @@ class BinBound:
         return self._levels[parts]
 
     def _work(self, parts) -> float:
-        """Return about how many additions a bound takes."""
+        """Return about how many additions a bound with these bins takes."""
         trees = 1.0
         for one in parts[:-2]:
             trees *= 2 * self._bins(one).n_cuts.sum()
@@ -128,7 +129,8 @@ class BinBound:
         return int(self._most[members].sum() - saved.max())
 
     def _value(self, members: np.ndarray, parts: tuple[int, ...], enough: int) -> int:
-        """Return R of some entries with these bins from here on; `enough` if R is at least that."""
+        """Return the bound R of some entries, with these bins for the remaining levels; `enough` if R is at
+        least that."""
         self.check()
         price, bins = self.ranked.price, self._bins(parts[0])
         best = min(enough, self._leaf(members))
@@ -158,8 +160,8 @@ class BinBound:
         return best
 
     def _promising(self, bins: "Bins", members) -> list[tuple[int, int]]:
-        """Return the cuts of all columns as (column, cut), those first whose sides cost least as two leaves, because
-        with a small cost known early the other cuts take less time."""
+        """Return the cuts of all columns as (column, cut), by rising cost of their sides as two leaves: if a small cost
+        is known early, the other cuts take less time."""
         found, place = [], []
         for c in range(len(bins.code)):
             m = bins.n_cuts[c]

@@ -1,4 +1,4 @@
-"""A lower bound of the trees of height 4: a few cuts of each column, and bins of its own for each side of a cut.
+"""Lower bound on the trees of height 4: a few cuts of each column, and separate bins for each side of a cut.
 
 The cuts of a column are divided into runs i .. j. A cut of a run has the entries of rank <= i on its left side and
 the entries of rank > j on its right side, so that
@@ -22,23 +22,23 @@ from odtc.algorithms.bins.bin_bound import BinBound
 from odtc.algorithms.thresholds.ranks import RankedRows
 
 OF_SIDE = 8, 32  # bins of a column of a side: for its first cuts, and for the two levels below
-# What the leaves of a run cost together at least, unless it is one cut, in parts of the cost of one leaf: one of these.
-# With two runs of a column both sides together have all entries, whatever part below a half is asked for.
+# Minimum costs of the two leaves of a run together, relative to the cost of one leaf (a run of one cut may cost less).
+# Parts below a half are not needed: with two runs of a column, both sides together already have all entries.
 LEAVES = tuple(part / 20 for part in range(10, 20))
-FEW = 0.05  # of the cost of one leaf: a side that costs less as a leaf is left out
+FEW = 0.05  # relative to the cost of one leaf: a side that costs less as a leaf is left out
 RATE = 1.2e-9  # CPU seconds of a step on a quick machine, before any is measured
-PLANNED = 0.9  # of the remaining time: runs are shorter only if they are expected to take less
+PLANNED = 0.9  # share of the remaining time: shorter runs are used only if they are expected to take less
 
-Run = tuple[int, int]  # the last rank left of all of its cuts, and the last one that is not right of all
+Run = tuple[int, int]  # the last rank left of all cuts of the run, and the last rank that is not right of all of them
 
 
 class SidesInBins:
-    """The bound of the trees of height 4 of all entries.
+    """Lower bound on the trees of height 4 for all entries.
 
     Parameters
     ----------
     ranked : RankedRows
-    check : called between columns of a side; raises to end it
+    check : called between columns of a side; raises to end the search
 
     Attributes
     ----------
@@ -51,7 +51,8 @@ class SidesInBins:
 
     @property
     def seconds(self) -> float:
-        """Return about how many seconds the weakest bound takes, with two runs of each column: both halves of it."""
+        """Return about how many seconds the weakest bound takes: two runs of each column, with half of the entries on
+        each side."""
         return RATE * self.ranked.rank.shape[1] * 2 * self._steps_of(self.ranked.n / 2)
 
     def bound(self, seconds: Callable[[], float], need: int) -> None:
@@ -59,8 +60,8 @@ class SidesInBins:
 
         Parameters
         ----------
-        seconds : returns how many are left
-        need : int, the cost of a tree that is known: a higher bound is not needed
+        seconds : returns the remaining seconds
+        need : int, the cost of a known tree: a higher bound is not needed
         """
         leaf, columns = _Side(self.ranked, self.check).leaf, self.ranked.rank.T
         runs = [[_runs(self.ranked, rank, part * leaf, FEW * leaf) for rank in columns] for part in LEAVES]
@@ -78,7 +79,7 @@ class SidesInBins:
         self.lower = best
 
     def _side(self, members) -> int:
-        """Return a bound of the trees of height 3 of some entries."""
+        """Return a lower bound on the trees of height 3 of some entries."""
         began = time.monotonic()
         found = _Side(_among(self.ranked, members), self.check).bound()
         self._done += self._steps_of(len(members))
@@ -99,10 +100,10 @@ class SidesInBins:
 
 
 class _Side(BinBound):
-    """The bound of the trees of height 3 of all entries with a fixed number of bins.
+    """Lower bound on the trees of height 3 for all entries, with a fixed number of bins.
 
-    In these bins the label of most entries weighs no more than all others together: where few entries have another
-    label, a bin with most of these would leave out most of the cost.
+    When bins are formed, the label of most entries weighs no more than all others together. Otherwise, if few entries
+    have another label, one bin with most of these entries would leave out most of the cost.
     """
 
     def __init__(self, ranked: RankedRows, check: Callable[[], None]):
@@ -118,7 +119,7 @@ class _Side(BinBound):
 
 
 def _among(ranked: RankedRows, members: np.ndarray) -> RankedRows:
-    """Return some entries, with ranks of their own."""
+    """Return the RankedRows of some entries, with new ranks."""
     rank = ranked.rank[members]
     for column in rank.T:
         present = np.bincount(column) > 0
@@ -128,9 +129,9 @@ def _among(ranked: RankedRows, members: np.ndarray) -> RankedRows:
 
 
 def _runs(ranked: RankedRows, rank: np.ndarray, enough: float, few: float) -> list[Run]:
-    """Return the cuts of a column in runs that are as long as possible: a cut alone, or cuts of which the entries that
-    each has on its left side, and those that each has on its right side, cost at least `enough` as two leaves. Entries
-    that cost less than `few` are left out."""
+    """Return the cuts of a column in runs that are as long as possible. A run is a single cut, or several cuts; the
+    entries that are left of all its cuts and the entries that are right of all of them then cost at least `enough` as
+    two leaves. A side that costs less than `few` as a leaf is left out."""
     size, labels = int(rank.max(initial=0)) + 1, max(2, ranked.stride)
     place = rank.astype(np.int64) * labels + ranked.saving
     upto = np.bincount(place, np.abs(ranked.gain), size * labels).reshape(size, labels).cumsum(axis=0)

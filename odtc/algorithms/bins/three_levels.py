@@ -11,7 +11,7 @@ import numpy as np
 
 from odtc.base.kernels import kernel
 
-STORED = 1 << 22  # sums of all first cuts that are stored at once, 32 MB
+STORED = 1 << 22  # maximum number of sums of all first cuts that are stored at once, 32 MB
 
 
 def leaf(line, whole, a, b):

@@ -1,9 +1,13 @@
-"""Few bounds that prove a tree: for some states of the dynamic program, a number that no tree there is below.
+"""Few lower bounds (targets) that prove a tree, each on the trees at one state of the dynamic program.
 
-A set of targets t(S) is a proof if for every state with one, and each split f that separates its rows, t(S & f) + t(S
-& ~f) + price >= t(S), and no label costs less than t(S). A state without a target counts as its unavoidable cost. The
-fewer states, the smaller the proof: the target of the root is the cost of the tree, and an arc whose two sides do not
-reach their parent's target needs a target for one of them, namely the one that most arcs need.
+A set of targets t(S) is a proof if no label at a state with a target costs less than t(S), and each split f that
+separates its rows satisfies
+
+    t(S & f) + t(S & ~f) + price >= t(S)
+
+A state without a target counts with its unavoidable cost. The fewer states have a target, the smaller the proof. The
+target of the root is the cost of the tree. An arc whose two sides do not reach their parent's target needs a target for
+one of them, namely for the state that most arcs need.
 """
 
 from dataclasses import replace
@@ -16,7 +20,7 @@ from odtc.base import deadline
 
 
 def dual_targets(graph: Graph) -> list[np.ndarray]:
-    """Per level of a Graph, float64 (states,): the target of each state; -inf if none is needed."""
+    """Return for each level of a Graph, float64 (states,): the target of each state; -inf if none is needed."""
     near, values = graph.rows.near, graph.values
     wanted = [np.full(level.n_states, -np.inf) for level in graph.levels]
     if values[0][0] > graph.levels[0].floor[0] + near:
@@ -26,7 +30,7 @@ def dual_targets(graph: Graph) -> list[np.ndarray]:
         arcs = np.flatnonzero(wanted[j][level.state] > -np.inf)
         sides = level.below[arcs]
         need = wanted[j][level.state[arcs]] - level.cost[arcs]
-        # The last entry stands for a side that stops, whose cost is the arc's.
+        # The last entry is for a side that stops: its cost is part of the arc's cost.
         value, floor = np.append(values[j + 1], 0.0), np.append(below.floor, 0.0)
         given = floor.copy()
         short = np.flatnonzero(given[sides].sum(axis=1) < need - near)
@@ -34,11 +38,11 @@ def dual_targets(graph: Graph) -> list[np.ndarray]:
         alone = value[side] + given[side[:, ::-1]] >= lack[:, None] - near
         asked = np.bincount(side[alone], minlength=len(value)).astype(float)
         pick = np.where(alone, asked[side], -1.0).argmax(axis=1)
-        neither = ~alone.any(axis=1)  # both sides must give: the first all it can
+        neither = ~alone.any(axis=1)  # both sides need a target: the first gets the cost of its best tree
         row = np.arange(len(short))
         chosen, other = side[row, pick], side[row, 1 - pick]
         np.maximum.at(given, chosen, np.where(neither, value[chosen], lack - given[other]))
-        while True:  # what both sides together do not carry yet, the second side must
+        while True:  # raise the second side as long as both sides together are too low
             deadline.check()
             short = np.flatnonzero(given[sides].sum(axis=1) < need - near)
             if not len(short):

@@ -1,10 +1,13 @@
 """Sums over the rows of all signed itemsets, from products over positive ones.
 
-A signed itemset says of some splits which answer the rows give: {+a, -b} are the rows with a 1 at a
-and a 0 at b. Itemsets of one size are numbered in lexicographic order of their splits, and by a bit
-per split, from the first on, that says its sign. Whatever is additive over rows needs products only
-for itemsets whose signs are all +; the others follow by subtraction, P(S & -f) = P(S) - P(S & +f), on whole
-tables at once. With columns flipped so that 1 is the rarer answer, the products are small.
+A signed itemset fixes the outcomes of some splits: {+a, -b} is the set of rows with outcome 1 for a and 0 for b.
+Itemsets of one size are numbered in lexicographic order of their splits, and by one bit per split, from the first on,
+for its sign. Sums over rows need products only for itemsets whose signs are all +. The others follow by subtraction, on
+whole tables at once:
+
+    P(S & -f) = P(S) - P(S & +f)
+
+Columns are flipped so that 1 is the rarer outcome, because then the products are small.
 """
 
 from math import comb
@@ -13,7 +16,7 @@ import numpy as np
 
 from odtc.base import deadline
 
-MOST_BYTES = 2**30  # of the tables held at once; beyond it the sums come from products state by state
+MOST_BYTES = 2**30  # maximum bytes of the tables stored at once; beyond it the sums come from products state by state
 
 
 class Itemsets:
@@ -22,7 +25,7 @@ class Itemsets:
     def __init__(self, n_splits: int, size: int):
         self.size = size
         self.items = np.zeros((1, 0), np.int64)  # (itemsets, size)
-        self.first = []  # per prefix length, where the extensions of each prefix begin
+        self.first = []  # for each prefix length: where the extensions of each prefix begin
         for _ in range(size):
             last = self.items[:, -1] if self.items.shape[1] else np.full(1, -1)
             more = n_splits - 1 - last
@@ -47,8 +50,8 @@ def table_fits(n_splits: int, size: int, bytes_each: int) -> bool:
 
 
 class Signed:
-    """Sums over the rows of signed itemsets of X (bool (rows, splits)) of each column of `sums` (float64 (rows,
-    columns)), up to any requested size."""
+    """Sums of each column of `sums` (float64 (rows, columns)) over the rows of signed itemsets of X (bool (rows,
+    splits)), up to any requested size."""
 
     def __init__(self, X: np.ndarray, sums: np.ndarray):
         self.flip = X.mean(axis=0) > 0.5
@@ -62,8 +65,8 @@ class Signed:
         return self._itemsets[size]
 
     def number(self, literals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(signs, rank) of itemsets given by literals (…, size), 2f if the unflipped column is 0, 2f + 1
-        if it is 1, in any order, of different splits."""
+        """Return (signs, rank) of itemsets that are given by literals (…, size) of different splits in any order: 2f if
+        the unflipped column is 0, 2f + 1 if it is 1."""
         flipped = np.sort(literals ^ self.flip[literals >> 1], axis=-1)
         bits = (flipped & 1) << np.arange(literals.shape[-1])
         return bits.sum(axis=-1), self.itemsets(literals.shape[-1]).rank(flipped >> 1)

@@ -17,18 +17,18 @@ from odtc.base import deadline
 from odtc.base.memory import available
 from odtc.base.value_class import value_class
 
-STATE_BYTES = 2000  # of a state that was looked at, beside two numbers for each split that may pay there
-TREE_BYTES = 300  # of a tree that is known or open at a state
+STATE_BYTES = 2000  # bytes of a visited state, in addition to two numbers for each split that may pay there
+TREE_BYTES = 300  # bytes of a tree that is known or a candidate at a state
 
 
 class OutOfMemory(Exception):
-    """The states that were looked at have no room in half of the memory that there was."""
+    """The visited states do not fit in half of the memory that was free."""
 
 
 @value_class
 class DerivedTree:
-    """A tree at a state: its cost, its first split (-1 for a leaf), and the trees on either side, each as a state and
-    a position in its order, None for a leaf that is part of the cost."""
+    """A tree at a state: its cost, its first split (-1 for a leaf), and the trees on both sides, each as a state and a
+    position in the order of its trees; None for a leaf, whose cost is part of the arc."""
 
     cost: float
     split: int
@@ -37,8 +37,8 @@ class DerivedTree:
 
 @dataclass
 class _Open:
-    """A state with its trees known so far, and the candidates for the next: splits by the cost of the best tree that
-    begins with them, of which `begun` are in the heap."""
+    """A state with its trees known so far, and the candidates for its next tree. `worth` has for each split the cost of
+    the best tree that begins with it; the first `begun` splits are in the heap."""
 
     stop: float
     worth: np.ndarray
@@ -51,11 +51,11 @@ class _Open:
 
 
 class Derivations:
-    """Trees of a depth over `rows`. The first `n_levels` levels of `graph` have arcs of one split each, and its values
-    are for trees of this depth; it may be None if `n_levels` is 0.
+    """Trees of a depth over `rows`, in order of cost. The first `n_levels` levels of `graph` have arcs of one split
+    each, and its values are for trees of this depth; it may be None if `n_levels` is 0.
 
     A state is (level, its position in the graph) or (level, its rows packed). Raises TimeLimitReached at the deadline,
-    NoRoom at the end of the memory.
+    and OutOfMemory if the memory is used up.
     """
 
     def __init__(self, rows: Rows, depth: int, price: float, graph: Graph | None, n_levels: int):
@@ -66,13 +66,13 @@ class Derivations:
         self._room = np.inf if room is None else room / 2
 
     def get(self, state, i: int) -> DerivedTree | None:
-        """Return the i-th best tree at a state, None if there are not so many."""
+        """Return the i-th best tree at a state; None if it has fewer trees."""
         if state not in self._open:
             self._open[state] = self._opened(state)
         here = self._open[state]
         while len(here.known) <= i and (here.heap or here.begun < len(here.split)):
             deadline.check()
-            # The best tree of the next split is put in if it may be the next of all.
+            # The best tree of the next split enters the heap if it may be the next tree of all.
             while here.begun < len(here.split) and (not here.heap or here.worth[here.begun] <= here.heap[0][0]):
                 heapq.heappush(here.heap, (float(here.worth[here.begun]), here.begun, 0, 0))
                 here.begun += 1
@@ -89,14 +89,15 @@ class Derivations:
                     tuple(side and (side, place) for side, place in zip(below, (left, right))),
                 )
             )
-            # Each pair of places once: the left one grows only while the right one is the first.
+            # Each pair of positions occurs once: the left one grows only while the right one is 0.
             self._push(here, at, base, below, left, right + 1)
             if right == 0:
                 self._push(here, at, base, below, left + 1, 0)
         return here.known[i] if i < len(here.known) else None
 
     def first_splits(self, most: float) -> int:
-        """Return the least number of trees that cost at most this: one for each first split, and a leaf."""
+        """Return a lower bound on the number of trees that cost at most `most`: one for each first split,
+        and a leaf."""
         self.get(self.root, 0)
         root = self._open[self.root]
         return int((root.worth <= most).sum()) + (root.stop <= most)

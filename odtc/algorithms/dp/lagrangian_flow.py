@@ -1,13 +1,13 @@
-"""The flow of the dynamic program with subtrees described by vectors, and what multipliers say of each of its columns.
+"""Lagrangian bounds for the flow of the constrained dynamic program, and the reduced costs of its variables.
 
 With multipliers λ >= 0 on the bounds D · use ≤ most (odtc.algorithms.dp.pareto) the dynamic program is separable again:
 
-    L(λ) = min over trees of cost + λ · (D use - most)        no tree that keeps the bounds costs less
+    L(λ) = min over trees of cost + λ · (D use - most)        no tree that satisfies the bounds costs less
 
-For these λ one pass from the leaves up gives the least cost below every state, one from the root down the
-least of the rest of a tree, so for every column the least of a tree that has it: the exact reduced cost of the
-flow. The λ that bound best are the duals of the linear relaxation, and max L its value, as the polytope without
-the bounds is integral. They are found by cutting planes (Kelley 1960), one for every tree met.
+One pass from the leaves up gives the least cost below every state, and one from the root down the least cost of the
+rest of a tree. Together they give, for each variable, the least cost of a tree that uses it: its exact reduced cost in
+the flow. The λ of the best bound are the duals of the linear relaxation, and max L is its value, because the polytope
+without the bounds is integral. They are found by cutting planes (Kelley 1960), one for each tree found.
 """
 
 from dataclasses import dataclass, replace
@@ -23,15 +23,16 @@ from odtc.algorithms.dp.pareto import Budgets, Points
 from odtc.base import deadline
 from odtc.base.value_class import value_class
 
-ROUNDS = 80  # of cutting planes
-CLOSE = 1e-7  # of the scale of cost: multipliers this near to the best are good enough
-MOST = 1e4  # the largest multiplier, if cost and uses are in parts of their scales
-NEAR = 1e-9  # of the scale of cost and uses: what rounding may make of a sum
+ROUNDS = 80  # maximum number of cutting planes
+CLOSE = 1e-7  # relative to the scale of cost: multipliers this near to the best are good enough
+MOST = 1e4  # the largest multiplier, with cost and uses relative to their scales
+NEAR = 1e-9  # rounding error of a sum, relative to the scales of cost and uses
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowLevel(Layer):
-    """The states of one level with their points, and the arcs to the next one; no side of them ends."""
+    """The states of one level with their points, and the arcs to the next level; both sides of an arc lead
+    to a state."""
 
     points: Points
 
@@ -44,7 +45,7 @@ class FlowLevel(Layer):
 
 @dataclass(frozen=True)
 class Incumbent:
-    """A tree that keeps the bounds: its vector (1 + r,), and its code (as of Points)."""
+    """A tree that satisfies the bounds: its vector (1 + r,), and its code (as in Points)."""
 
     vector: np.ndarray
     code: np.ndarray
@@ -52,7 +53,7 @@ class Incumbent:
 
 @value_class
 class Flow:
-    """All levels, above subtrees of `height` levels; `branch` (1 + r,) is the cost and the uses of a branch node,
+    """All levels, above subtrees of `height` levels. `branch` (1 + r,) is the cost and the uses of a branch node, and
     `scale` (1 + r,) the largest values of a tree without branch nodes."""
 
     steps: tuple[FlowLevel, ...]
@@ -74,24 +75,24 @@ class Flow:
         return np.append(1.0, multipliers @ self.budgets.sides[0])
 
     def near(self, weight: np.ndarray) -> float:
-        """Weighted sums that differ by less are one."""
+        """Return the tolerance: weighted sums that differ by less are equal."""
         return NEAR * float(np.abs(weight) @ self.scale)
 
 
 def tie_tolerance(scale: np.ndarray) -> np.ndarray:
-    """(1 + r,): vectors that differ by less than half of it are one; whole numbers stay apart, sums of fractions that
-    are one number may not meet, which does no harm."""
+    """Return (1 + r,): vectors that differ by less than half of it are equal. Different whole numbers stay apart; equal
+    sums of fractions may not be recognized, which does no harm."""
     scale = np.maximum(scale, 1e-300)
     return np.clip(2.0**-44 * scale, None, np.maximum(0.5, 2.0**-60 * scale))  # quotients by it fit in int64
 
 
 def solve_dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
-    """(multipliers, the bound L they give, the cheapest tree met that keeps the bounds)."""
+    """Return (multipliers, their bound L, the cheapest tree found that satisfies the bounds)."""
     D, most = flow.budgets.sides
     cost, use = max(flow.scale[0], 1e-300), np.abs(D) @ flow.scale[1:]
-    use = np.where(use > 0, use, np.maximum(1.0, np.abs(most)))  # of a sum that is 0 of every tree
+    use = np.where(use > 0, use, np.maximum(1.0, np.abs(most)))  # for a sum that is 0 for every tree
     chosen, bound, best, cuts = np.zeros(len(most)), -np.inf, None, Cuts(np.full(len(most), MOST), CLOSE)
-    for at in cuts.rounds(chosen, ROUNDS):  # multipliers, costs and uses in parts of the scales
+    for at in cuts.rounds(chosen, ROUNDS):  # multipliers, costs and uses relative to their scales
         deadline.check()
         weight = flow.weight(at * cost / use)
         values = inside_costs(flow, weight)
@@ -106,7 +107,7 @@ def solve_dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
 
 
 def inside_costs(flow: Flow, weight: np.ndarray) -> list[np.ndarray]:
-    """Per level, float64 (states,): the least weighted vector of a subtree."""
+    """Return for each level, float64 (states,): the least weighted vector of a subtree."""
     ends = [segment_minimum(step.points.vector @ weight, step.points.first(step.n_states)) for step in flow.steps]
     return lattice.inside_costs(flow.steps, ends, _prices(flow, weight))
 
@@ -114,8 +115,8 @@ def inside_costs(flow: Flow, weight: np.ndarray) -> list[np.ndarray]:
 def outside_costs(
     flow: Flow, weight: np.ndarray, values: list[np.ndarray]
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Per level (outside (states,), points, arcs): the least weighted vector of the rest of a tree, and of a tree
-    that has this column."""
+    """Return for each level (outside (states,), points, arcs): the least weighted vector of the rest of a tree; and of
+    a tree that uses each point, and each arc."""
     found = lattice.outside_costs(flow.steps, _prices(flow, weight), values)
     return [
         (outside, outside[step.points.state] + step.points.vector @ weight, arc)
@@ -124,7 +125,7 @@ def outside_costs(
 
 
 def _prices(flow: Flow, weight: np.ndarray) -> list[np.ndarray]:
-    """Per level, float64 (arcs,): the weighted vector of a branch node."""
+    """Return for each level, float64 (arcs,): the weighted vector of a branch node."""
     return [np.full(len(step.state), float(flow.branch @ weight)) for step in flow.steps]
 
 
@@ -155,15 +156,16 @@ def cheapest_tree(flow: Flow, weight: np.ndarray, values: list[np.ndarray]) -> I
 
 
 def drop_dominated_columns(flow: Flow, multipliers: np.ndarray, most: float) -> Flow:
-    """Return the flow without the columns of which these multipliers prove that only trees have them that cost more
-    than `most` or break the bounds."""
+    """Return the flow without the variables for which these multipliers prove that every tree with them costs more than
+    `most` or violates the bounds."""
     weight = flow.weight(multipliers)
     values = inside_costs(flow, weight)
     limit = most + float(multipliers @ flow.budgets.sides[1]) + flow.near(weight)
     kept = [(point <= limit, arc <= limit) for _, point, arc in outside_costs(flow, weight, values)]
-    if not kept[0][0].any() and not kept[0][1].any():  # no tree keeps the bounds; the labels of the root say so, too
+    # No tree satisfies the bounds, and neither do the labels of the root.
+    if not kept[0][0].any() and not kept[0][1].any():
         kept[0] = flow.steps[0].points.code[:, 0] < 0, kept[0][1]
     left = [replace(step, points=step.points.picked(points)) for step, (points, _) in zip(flow.steps, kept)]
     steps = reached(left, [arcs for _, arcs in kept])
-    # A level that nothing enters is gone, and the points of the last one left have the height of labels above it.
+    # Levels that no arc reaches are removed, and the points of the last remaining level are labels, of height 0.
     return replace(flow, steps=steps, height=flow.height if len(steps) == len(flow.steps) else 0)

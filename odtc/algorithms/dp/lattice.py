@@ -39,14 +39,15 @@ class Layer:
 
     @cached_property
     def first(self) -> np.ndarray:
-        """int64 (states + 1,): where the arcs of each state begin."""
+        """Return int64 (states + 1,): where the arcs of each state begin."""
         return np.searchsorted(self.state, np.arange(self.n_states + 1))
 
     def worth(self, cost: np.ndarray, below: np.ndarray | None, arcs: slice = slice(None)) -> np.ndarray:
-        """Return float64 (arcs,): the least cost of a tree that begins with each arc, by those at the states below."""
+        """Return float64 (arcs,): the least cost of a tree that begins with each arc; `below` has the costs at the
+        states below."""
         if below is None or not len(below):
             return cost[arcs]
-        padded, sides = np.append(below, 0.0), self.below[arcs]  # -1 is a side whose cost is the arc's
+        padded, sides = np.append(below, 0.0), self.below[arcs]  # -1 is a side whose cost is part of the arc's cost
         return cost[arcs] + padded[sides[:, 0]] + padded[sides[:, 1]]
 
     def picked(self, states: np.ndarray, arcs: np.ndarray, **links: Any) -> Self:
@@ -61,7 +62,7 @@ Layers = Sequence[Layer]
 
 
 def segment_minimum(values: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return the least of each run values[first[s]:first[s+1]]; infinity if the run is empty."""
+    """Return the minimum of each run values[first[s]:first[s+1]]; infinity if the run is empty."""
     out = np.full(len(first) - 1, np.inf)
     filled = first[1:] > first[:-1]
     if filled.any():

@@ -1,17 +1,17 @@
 """Nondominated vectors (cost, uses) of the subtrees on some rows.
 
 If a tree must satisfy Σ_i c_i ≤ upper in addition to a low cost, and its cost and each of these sums add up over its
-leaves and branch nodes, a subtree is represented by one vector: (cost, use_1, …, use_r). For height 0 there is one per
-label,
+leaves and branch nodes, a subtree is represented by one vector: (cost, use_1, …, use_r). For height 0 there is one
+vector per label,
 
     P_0(S) = {vector of label k on S},      P_h(S) = nondominated(P_0(S) ∪ ⋃_f P_{h-1}(S & ~f) + P_{h-1}(S & f) +
     branch)
 
-A vector is dominated by another that is ≤ in every coordinate that is bounded from above, the cost among them, and
-equal in those bounded on both sides. No optimum is lost: replace the dominated subtree in any tree that satisfies all
-bounds. The total changes by the difference of the two vectors, so no sum with only an upper bound grows, the others
-stay, and the tree costs no more. (A sum bounded on both sides is the pair of constraints a ≤ u, -a ≤ -l, and ≤ in both
-is equality, so there is one rule.)
+A vector is dominated by another one that is ≤ in every coordinate with an upper bound, including the cost, and equal in
+every coordinate with bounds on both sides. No optimum is lost if dominated subtrees are dropped: replace the dominated
+subtree in any tree that satisfies all bounds. The total changes by the difference of the two vectors, so no sum with
+only an upper bound grows, the other sums stay the same, and the tree costs no more. (A sum with bounds on both sides is
+the pair of constraints a ≤ u, -a ≤ -l, and ≤ in both is equality, so one rule is enough.)
 """
 
 import numpy as np
@@ -22,10 +22,8 @@ from odtc.base import deadline
 from odtc.base.memory import require_memory
 from odtc.base.value_class import value_class
 
-MOST_SHIFTS = (
-    200  # of a sorted group that is compared with its predecessors: to leave dominated vectors in does no harm
-)
-CANDIDATES = 2_000_000  # vectors held at once before the dominated ones go
+MOST_SHIFTS = 200  # maximum number of predecessors to compare in a sorted group; dominated vectors may stay
+CANDIDATES = 2_000_000  # vectors that are stored at once, before dominated ones are dropped
 
 
 @value_class
@@ -34,23 +32,23 @@ class Budgets:
 
     branch: np.ndarray  # float64 (r,), 0 or more; 0 if there is a lower bound
     answers: np.ndarray  # float64 (rows, classes, r)
-    lower: np.ndarray  # float64 (r,), -inf if there is none
-    upper: np.ndarray  # float64 (r,), inf if there is none
-    slack: np.ndarray  # float64 (r,): by how much rounding may break a bound
+    lower: np.ndarray  # float64 (r,), -inf without a lower bound
+    upper: np.ndarray  # float64 (r,), inf without an upper bound
+    slack: np.ndarray  # float64 (r,): rounding may violate a bound by this much
 
     @property
     def both(self) -> np.ndarray:
-        """bool (1 + r,): the coordinates of a vector that are bounded on both sides; the first is the cost."""
+        """Return bool (1 + r,): the coordinates of a vector with bounds on both sides; the first is the cost."""
         return np.append(False, np.isfinite(self.lower))
 
     @property
     def sides(self) -> tuple[np.ndarray, np.ndarray]:
-        """(D (m, r), most (m,)): the same as D · use ≤ most, a row for each bound."""
+        """Return (D (m, r), most (m,)): all bounds as D · use ≤ most, one line for each."""
         eye, high, low = np.eye(len(self.branch)), np.isfinite(self.upper), np.isfinite(self.lower)
         return np.concatenate([eye[high], -eye[low]]), np.concatenate([self.upper[high], -self.lower[low]])
 
     def kept(self, vectors: np.ndarray) -> np.ndarray:
-        """Return bool (…): whether these totals (…, 1 + r) keep all bounds."""
+        """Return bool (…): whether these totals (…, 1 + r) satisfy all bounds."""
         use = vectors[..., 1:]
         return ((use <= self.upper + self.slack) & (use >= self.lower - self.slack)).all(axis=-1)
 
@@ -63,7 +61,7 @@ class Points:
     """
 
     state: np.ndarray  # int32 (points,), ascending
-    vector: np.ndarray  # float64 (points, 1 + r): the cost, branch nodes included, and what is used
+    vector: np.ndarray  # float64 (points, 1 + r): the cost, with the penalties of branch nodes, and the uses
     code: np.ndarray  # int32 (points, 2^(h + 1) - 1)
 
     def __len__(self) -> int:
@@ -93,7 +91,7 @@ class Points:
 
 
 def label_vectors(sums: np.ndarray, n_classes: int, r: int) -> np.ndarray:
-    """(…, classes, 1 + r), of each label, from sums over rows of Rows.sums (…, columns)."""
+    """Return (…, classes, 1 + r): the vector of each label, from sums (…, columns) of Rows.sums over rows."""
     use = sums[..., sums.shape[-1] - n_classes * r :].reshape(*sums.shape[:-1], n_classes, r)
     return np.concatenate([sums[..., :n_classes, None], use], axis=-1)
 
@@ -121,8 +119,8 @@ def drop_dominated(points: Points, both: np.ndarray, unit: np.ndarray) -> Points
 
 def _swept(group: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """Return the rows of `rest`, sorted within their groups, for which no predecessor is ≤ in all columns; only these
-    can be nondominated. Near predecessors are compared first: the one that dominates a removed row is still there,
-    or dominated by one that is."""
+    can be nondominated. Near predecessors are compared first: the vector that dominates a removed row is still there,
+    or is itself dominated by a vector that is."""
     left = np.arange(len(group))
 
     def dominated(shifts):
@@ -143,7 +141,7 @@ def _swept(group: np.ndarray, rest: np.ndarray) -> np.ndarray:
 
 
 def label_points(rows: Rows, level: Level, budgets: Budgets, unit: np.ndarray) -> Points:
-    """P_0 of every state of a level; `unit` as of `nondominated`."""
+    """Return P_0 of every state of a level; `unit` as in `drop_dominated`."""
     n, K, r = level.n_states, rows.loss.shape[1], len(budgets.branch)
     vector = label_vectors(state_sums(rows, level), K, r).reshape(n * K, 1 + r)
     state, code = np.repeat(np.arange(n), K).astype(np.int32), -1 - np.tile(np.arange(K), n)[:, None]
@@ -152,10 +150,10 @@ def label_points(rows: Rows, level: Level, budgets: Budgets, unit: np.ndarray) -
 
 
 def stump_points(rows: Rows, level: Level, branch: np.ndarray, budgets: Budgets, unit: np.ndarray) -> Points:
-    """P_1 of every state of a level: each split with any two labels; a branch node costs and uses `branch`."""
+    """Return P_1 of every state of a level: each split with any two labels; a branch node costs and uses `branch`."""
     K, r = rows.loss.shape[1], len(budgets.branch)
     first, second = np.repeat(np.arange(K), K), np.tile(np.arange(K), K)
-    differ = first != second  # a split above twice the same label uses what the label does, and a branch node
+    differ = first != second  # a split with the same label on both sides uses as much as the label plus a branch node
     first, second = first[differ], second[differ]
     found = [label_points(rows, level, budgets, unit).raised(1)]
     for part, s, f, side in child_sets(rows, level):

@@ -1,9 +1,9 @@
-"""The flow of the constrained dynamic program, less the columns that no better tree has.
+"""The flow of the constrained dynamic program without the variables that no better tree uses (reduced-cost fixing).
 
-If the least cost of a tree that has a column, with the multipliers of odtc.algorithms.dp.lagrangian_flow, is above the
-cost of a tree that satisfies the bounds, no tree as good as this one has the column, and it is left out; ties stay
-(reduced-cost fixing). The better this tree, the fewer columns stay, so it is the best of the few trees whose weighted
-vector is near the bound, which are made as points are, from the leaves up.
+With the multipliers of odtc.algorithms.dp.lagrangian_flow, a variable is left out if the least cost of a tree that uses
+it is above the cost of a known tree that satisfies the bounds; ties stay. The cheaper the known tree, the fewer
+variables stay. So it is the best of the few trees whose weighted vector is near the bound. These are built from the
+leaves up, in the same way as points.
 """
 
 from collections.abc import Callable
@@ -27,34 +27,34 @@ from odtc.base.memory import require_memory
 from odtc.base.value_class import value_class
 from odtc.base.wording import param
 
-GAP = 1 / 4096  # of the scale of cost: trees so near to the bound are the first from which an incumbent is taken
-WORK = 3_000_000  # pairs of subtrees of a level: more are too many
-PAIRS = 1_000_000  # of them held at once
-SORTED = 5000  # multiplications that take as long as one pair
-ROUNDING = 1e-9  # of numbers up to three times the number of states
+GAP = 1 / 4096  # relative to the scale of cost: trees this near to the bound are tried first
+WORK = 3_000_000  # maximum number of pairs of subtrees of a level
+PAIRS = 1_000_000  # pairs of subtrees that are stored at once
+SORTED = 5000  # number of multiplications that take as long as one pair
+ROUNDING = 1e-9  # rounding error of numbers up to three times the number of states
 
 
 @value_class
 class FixedFlow:
-    """The rest of a Flow after fixing: no tree that satisfies the bounds costs less than `bound`, and none that costs
-    no more than the `incumbent` lost a column. The incumbent is None if no tree was found."""
+    """The rest of a Flow after fixing. No tree that satisfies the bounds costs less than `bound`, and all trees that
+    cost at most as much as the `incumbent` are still in the flow. The incumbent is None if no tree was found."""
 
     flow: Flow
     bound: float
     incumbent: Incumbent | None
-    n_columns: int  # before
+    n_columns: int  # variables before fixing
 
 
 def fix_columns(flow: Flow, known: Callable[[], tuple[Incumbent | None, bool]]) -> FixedFlow:
-    """Return the flow without the columns that only trees have that cost more than the best one met.
+    """Return the flow without the variables that only more expensive trees than the best one found use.
 
-    All trees within a gap of the bound are tried, for a gap that doubles until one of them satisfies the bounds, which
-    is then the best of all; if these are too many, `known` is called for a tree, and whether it is proved to be the
+    All trees within a gap of the bound are tried, for a gap that doubles until one of them satisfies the bounds; this
+    one is then the best of all. If there are too many, `known` is called for a tree, and whether it is proved to be the
     best.
     """
     whole, scale = flow.n_columns, flow.scale[0]
     multipliers, bound, best = solve_dual(flow)
-    most = scale if best is None else best.vector[0]  # no tree costs more than its scale
+    most = scale if best is None else best.vector[0]  # no tree costs more than the scale
     gap = GAP * scale
     while gap > 0 and bound < most - NEAR * scale:
         limit = min(most, bound + gap)
@@ -63,7 +63,7 @@ def fix_columns(flow: Flow, known: Callable[[], tuple[Incumbent | None, bool]]) 
             break
         if found.code is not None and found.vector[0] < most:
             best, most = found, found.vector[0]
-        bound, gap = min(limit, most), 2 * gap  # there is no tree that costs less
+        bound, gap = min(limit, most), 2 * gap  # no tree costs less
     if bound < most - NEAR * scale:
         found, proved = known()
         if found is not None and found.vector[0] < most:
@@ -73,8 +73,8 @@ def fix_columns(flow: Flow, known: Callable[[], tuple[Incumbent | None, bool]]) 
 
 
 def cheapest_feasible_tree(flow: Flow, multipliers: np.ndarray, most: float) -> Incumbent | None:
-    """Return the cheapest tree that satisfies the bounds, of those that cost `most` at most with these multipliers; its
-    code is None if there is none. None if there are too many."""
+    """Return the cheapest tree that satisfies the bounds, of the trees that cost at most `most` with these multipliers;
+    its code is None if there is no such tree. Return None if there are too many."""
     weight = flow.weight(multipliers)
     limit = most + float(multipliers @ flow.budgets.sides[1]) + flow.near(weight)
     outside = [rest for rest, _, _ in outside_costs(flow, weight, inside_costs(flow, weight))]
@@ -94,8 +94,8 @@ def cheapest_feasible_tree(flow: Flow, multipliers: np.ndarray, most: float) -> 
 
 
 def best_at_root(flow: Flow, below: Points | None) -> Incumbent | None:
-    """Return the cheapest tree that satisfies the bounds, made of these points of the second level, or of one of the
-    root; its code is None if there is none. None if there are too many pairs."""
+    """Return the cheapest tree that satisfies the bounds, either from two points of the second level or from a point of
+    the root; its code is None if there is no such tree. Return None if there are too many pairs."""
     root, budgets, nothing = flow.steps[0], flow.budgets, np.full(1 + len(flow.branch[1:]), np.inf)
     good = np.flatnonzero(budgets.kept(root.points.vector))
     best = Incumbent(nothing, None)
@@ -148,7 +148,7 @@ def join_points(
     if room is None:
         count = np.diff(first)[right]
     else:
-        # How many points fit beside each: their states and weights, from 0 to 1, are in one ascending order.
+        # The number of right points that fit with each left one: sorted by state + weight, with weights from 0 to 1.
         value = below.vector @ weight
         low, span = value.min(initial=np.inf), max(np.ptp(value) if len(value) else 0.0, 1e-300)
         rest = room[step.state[arc]] - flow.branch @ weight - value[i]

@@ -1,7 +1,7 @@
-"""The best tree of few levels over binary splits on any set of rows, by the search over ranks
-(odtc.algorithms.thresholds.rank_search), which remembers the sets.
+"""Search for the best tree of few levels over binary splits on any set of rows, by the search over ranks
+(odtc.algorithms.thresholds.rank_search), which stores its results for each set.
 
-A row predicted as class k is worth `gain[row, k]`; a tree is worth the sum over its rows, minus `price` per branch
+A row predicted as class k is worth `gain[row, k]`. A tree is worth the sum over its rows, minus `price` per branch
 node.
 """
 
@@ -24,11 +24,11 @@ class ShallowTreeSearch:
         self.search = RankSearch(self.ranked, deadline.check)
         merged = np.zeros((int(self.ranked.kind.max(initial=-1)) + 1, gain.shape[1]))
         np.add.at(merged, self.ranked.kind, gain)
-        self.most = merged.max(axis=1)  # every row predicted as it pays best
+        self.most = merged.max(axis=1)  # each row with its best class
 
     def best(self, rows: np.ndarray, depth: int) -> tuple[float, np.ndarray]:
         """Return (value, splits) of the best tree on these rows (indices): int32 (2^depth,) in heap order from 1, -1
-        if the node predicts."""
+        for a node that predicts."""
         held = np.zeros(len(self.most), bool)
         held[self.ranked.kind[rows]] = True
         node = self.search.node_of(held[self.ranked.row])
@@ -43,7 +43,7 @@ class ShallowTreeSearch:
 
 
 def graft_subtree(splits: np.ndarray, node: int, below: np.ndarray) -> None:
-    """Lays the splits of a subtree (heap order from 1) at this node of `splits`, in place."""
+    """Write the splits of a subtree (heap order from 1) into `splits` at this node, in place."""
     for level in range(len(below).bit_length() - 1):
         first, width = node << level, 1 << level
         splits[first : first + width] = below[width : 2 * width]

@@ -1,19 +1,22 @@
-"""The best subtree of one or two levels for sets of rows, if a leaf costs its loss and a reward and holds rows
-enough.
+"""Search for the best subtree of one or two levels on sets of rows, if a leaf costs its loss and a reward, and has a
+minimum number of rows.
 
-The losses of the four sides of two splits are products of their columns and the losses of the rows. With two classes
-the least of both sides of a split comes of one such product, as min(p, q) = (p + q - |p - q|) / 2.
-(odtc.algorithms.dp.shallow_trees has those whose leaves are free and may hold any rows.)
+The losses on the four sides of two splits are products of their columns and the losses of the rows. With two classes
+one such product gives the least losses of both sides, because min(p, q) = (p + q - |p - q|) / 2.
+(odtc.algorithms.dp.shallow_trees is for leaves that cost only their loss and may have any number of rows.)
 """
 
 import numpy as np
 
 
 class Subtrees:
-    """Subtrees over groups of equal rows: X bool (groups, splits), loss float64 (groups, classes) and copies, the rows
-    of the data of each. A leaf costs `reward` in addition to its loss and has at least `least` rows of the data,
-    and at least one. Costs closer than `near` are equal. Sums have the type `kind`: float32 only if all of them are
-    whole numbers that it represents."""
+    """Search for subtrees over groups of equal rows.
+
+    X is bool (groups, splits), `loss` float64 (groups, classes), and `copies` the number of data rows of each group. A
+    leaf costs `reward` in addition to its loss, and has at least `least` rows of the data, and at least one. Costs
+    closer than `near` are equal. Sums have the type `kind`: float32 only if it represents all of them exactly as whole
+    numbers.
+    """
 
     def __init__(
         self, X: np.ndarray, loss: np.ndarray, copies: np.ndarray, reward: float, least: int, near: float, kind: type
@@ -29,7 +32,8 @@ class Subtrees:
         )
 
     def stumps(self, bits: np.ndarray, asked: np.ndarray, leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(cost, split) of the best stump for each line of bits, (paths, groups); split -1 if a leaf is as good."""
+        """Return (cost, split) of the best stump for each line of bits, (paths, groups); split -1 if a leaf
+        is as good."""
         if not len(asked):
             return leaf, np.full(len(leaf), -1, np.int32)
         bits, X, K = bits.astype(self.kind), self.X[:, asked].astype(self.kind), self.loss.shape[1]
@@ -99,15 +103,16 @@ class Subtrees:
         return (ones >= least) & (all_ - ones >= least)
 
     def _tables(self, A, B, loss, copies) -> list:
-        """Return (sums over the rows with 1 at A's split and at B's, sums over those with 1 at B's) of the values that
-        choose a stump: with two classes their difference, else every class; and the rows if they are needed."""
+        """Return (sums over the rows with 1 for A's and B's split, sums over the rows with 1 for B's split) of the
+        values that choose a stump: with two classes the difference of their losses, otherwise the loss of every class;
+        and the numbers of rows, if they are needed."""
         columns = [loss[:, 0] - loss[:, 1]] if loss.shape[1] == 2 else [*loss.T]
         columns += [copies] if self.reward or self.least > 1 else []
         return [((A * weight[:, None]).T @ B, weight @ B) for weight in columns]
 
     def _stumps_below(self, tables, alone, count, side) -> tuple[np.ndarray, np.ndarray]:
-        """Return, per first split, (position of B's split, cost) of the best stump for the rows of one of its sides,
-        which lose `alone` (splits, classes) and are `count`."""
+        """Return, for each first split, (position of B's split, cost) of the best stump for the rows on one side, which
+        have the losses `alone` (splits, classes) and the numbers `count`."""
         on = [both if side else all_ - both for both, all_ in tables]
         counted = [on.pop()] if self.reward or self.least > 1 else []
         if alone.shape[1] == 2:  # min(p, q) = (p + q - |p - q|) / 2, and p + q is the same for all of B

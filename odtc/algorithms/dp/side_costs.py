@@ -1,7 +1,7 @@
 """Costs of the best trees of two levels on either side of each split, for the states of a program over few splits.
 
-The sums over triples of splits determine them all (odtc.algorithms.thresholds.binary_triples). Losses are counted in
-whole numbers: for two labels as the difference of their costs, for more as the savings of each compared with the most
+They follow from the sums over triples of splits (odtc.algorithms.thresholds.binary_triples). Losses are whole numbers:
+with two labels the difference of their costs, with more labels the saving of each label compared with the most
 expensive one.
 """
 
@@ -10,14 +10,14 @@ import numpy as np
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.algorithms.thresholds.binary_triples import two_levels
 
-TABLE = 2**27  # bytes of the sums over triples of splits at most
-DIGITS = 6  # decimals of losses that are counted as whole numbers
-MOST_WHOLE = 2**29  # sums of whole losses that int32 holds, and thrice as much
-ROUNDING = 64 * float(np.finfo(float).eps)  # of the largest loss, that a sum of decimals is off by
+TABLE = 2**27  # maximum bytes of the sums over triples of splits
+DIGITS = 6  # maximum decimal places of losses that are counted as whole numbers
+MOST_WHOLE = 2**29  # maximum sum of whole losses; int32 can represent three times as much
+ROUNDING = 64 * float(np.finfo(float).eps)  # rounding error of a sum of decimals, relative to the largest loss
 
 
 class SideCosts:
-    """Costs on either side of each split, of some of the rows at a time.
+    """Costs on either side of each split, for subsets of the rows.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class SideCosts:
     Attributes
     ----------
     fits : bool
-        Whether they can be counted: the splits are not many, and the losses have few digits.
+        Whether the costs can be computed: there are not too many splits, and the losses have few decimal places.
     """
 
     def __init__(self, rows: Rows, price: float):
@@ -51,7 +51,8 @@ class SideCosts:
         self._entries = first, column.astype(np.int32), label, gain.ravel().astype(np.int32)
 
     def of(self, members: np.ndarray) -> np.ndarray:
-        """Return float64 (2, splits): the costs for some rows, int (members,), first where a split is 0."""
+        """Return float64 (2, splits): the costs for some rows, int (members,); first for the side where a
+        split is 0."""
         entries = (members[:, None] * self.stride + np.arange(self.stride)).ravel().astype(np.int32)
         saved = two_levels(entries, *self._entries, self.stride, self.toll, self.n_splits)
         worst = self.worst[members]

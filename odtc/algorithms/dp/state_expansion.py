@@ -1,9 +1,9 @@
 """Lattice of the states, with their arcs and values: each level is built from the level above it.
 
 The cost of a set of rows under a label, its number of rows and the bound that equal rows get one label are sums over
-its rows, so they come from one product per level; so does a hash of the set (four limbs of 27 random bits, exact in
-float64), by which equal sets are found without building them. (The construction: Nijssen & Fromont 2007 for the
-lattice of itemsets.)
+its rows, so one product per level computes them. It also computes a hash of the set (four limbs of 27 random bits,
+exact in float64), which identifies equal sets before they are built. (For the construction, see Nijssen & Fromont 2007
+on the lattice of itemsets.)
 """
 
 from dataclasses import replace
@@ -17,11 +17,11 @@ from odtc.base import deadline
 from odtc.base.memory import require_memory
 from odtc.base.wording import option, param
 
-CELLS = 4_000_000  # of a table held at once
-ARC_BYTES = 200  # of an arc while its level is made, and of its column in the model
-FEW = 2**28  # bytes that need no estimate
-FEW_STATES = 50  # whose best trees of two levels are counted in numpy, before a kernel is loaded
-SAMPLE = 32  # states by which the arcs of a level are estimated
+CELLS = 4_000_000  # cells of a table that is stored at once
+ARC_BYTES = 200  # bytes of an arc while its level is built, and of its variable in the model
+FEW = 2**28  # bytes up to which no estimate is needed
+FEW_STATES = 50  # up to this many states, numpy computes the best trees of two levels, without loading a kernel
+SAMPLE = 32  # states from which the arcs of a level are estimated
 
 
 def _instead() -> str:
@@ -33,10 +33,10 @@ def _instead() -> str:
 
 
 def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, ends: bool = False) -> Graph:
-    """Return the first levels of the program for all trees over these splits, except for those without a state.
+    """Return the first levels of the program for all trees over these splits; levels without a state are left out.
 
-    Below the last level, both sides of every arc stop, or with `ends` one more level has their states, without arcs. A
-    state with its unavoidable cost is not expanded (`fold`): exact as long as only cost counts.
+    Below the last level, both sides of every arc stop; with `ends` one more level has their states, without arcs. A
+    state with its unavoidable cost is not expanded (`fold`), which is exact as long as only cost counts.
     """
     total = rows.loss.sum(axis=0)
     states = dict(
@@ -61,9 +61,9 @@ def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, e
 
 
 def build_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, tail: int = 0) -> Graph:
-    """Return the Graph of all trees of this depth, whose last `tail` levels above the leaves are folded: its
-    last arcs cost the best subtrees of that height, so that it has depth - tail levels. Subtrees are
-    folded only if a leaf may have any rows: the tables of pairs do not count them."""
+    """Return the Graph of all trees of this depth. Its last `tail` levels above the leaves are folded: `depth` minus
+    `tail` levels remain, and the last arcs cost the best subtrees of height `tail`. Subtrees are folded only if a leaf
+    may have any number of rows, because the tables of pairs do not count rows."""
     if tail == 0:
         return generate(rows, depth, price, fold)
     if tail == 1:
@@ -106,7 +106,7 @@ def _two_level_costs(graph: Graph) -> np.ndarray:
 def _with_stumps(graph: Graph, depth: int) -> Graph:
     """Return the same arcs; where two levels are left, they have the cost of the best tree of one level on either
     side."""
-    if depth < 2 or len(graph.levels) < depth - 1:  # no state there is worth a split
+    if depth < 2 or len(graph.levels) < depth - 1:  # no state at this level is worth a split
         return graph
     rows, last = graph.rows, graph.levels[-1]
     cost = last.cost.copy()
@@ -173,7 +173,7 @@ def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
 
 
 def child_sets(rows: Rows, level: Level):
-    """As of _sides, for all states of a level."""
+    """Yield the results of `_sides` for all states of a level."""
     return _sides(rows, {"path": level.path, "cover": level.cover}, np.arange(level.n_states))
 
 
@@ -206,8 +206,8 @@ def _expect_arcs(rows: Rows, now: dict, opened: np.ndarray) -> None:
 
 
 def _sides(rows: Rows, now: dict, opened: np.ndarray):
-    """Yield (states, s, f, sums): for pieces of the states, the arcs as places in them and splits, and the sums
-    (arcs, sides, columns) of Rows.sums on either side; only arcs with enough rows on both sides."""
+    """Yield (states, s, f, sums) for groups of the states: the arcs as positions s in `states` and splits f, and the
+    sums (arcs, sides, columns) of Rows.sums on both sides; only arcs with enough rows on both sides."""
     (n, F), K, size = rows.X.shape, rows.loss.shape[1], now["path"].shape[1] + 1
     width = rows.sums.shape[1]
     if table_fits(F, size, 8 * width):
@@ -277,11 +277,11 @@ def stump_costs(rows: Rows, members: np.ndarray, price: float) -> np.ndarray:
 
 
 def _saved(table: np.ndarray, own: np.ndarray, price: float) -> np.ndarray:
-    """Return float64 (splits,): how much the best split, or none, saves of the sum of both losses, on one side of each
-    first split, of two classes; `table` (splits, splits) is d of the rows with a 1 at a second split, too, `own` of all
-    rows there.
+    """Return float64 (splits,): the saving of the best split, or none, compared with the sum of both losses, on one
+    side of each first split, for two classes. `table` (splits, splits) is d over the rows with a 1 at a second split,
+    and `own` is d over all rows there.
 
-    |x| + |own - x| = max(|own|, |2 x - own|), so the extremes of x suffice.
+        |x| + |own - x| = max(|own|, |2 x - own|), so only the extremes of x are needed
     """
     best = np.maximum(2 * table.max(axis=1) - own, own - 2 * table.min(axis=1))
     return np.maximum(np.abs(own), best - 2 * price)

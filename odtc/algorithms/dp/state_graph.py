@@ -1,9 +1,9 @@
-"""States of the dynamic program for trees: the distinct sets of rows that paths of splits leave.
+"""States of the dynamic program for trees: the distinct sets of rows that remain after paths of splits.
 
-A state of level j is a set of rows S that some j splits leave together; at it a tree stops, at the cost of its best
-label, or has a split f and continues with S & f and S & ~f. Rows that agree on every split are one row here. (Martin,
-Rardin & Campbell 1990 for the polyhedron, see odtc.formulations.dpflow.network; how states are found:
-odtc.algorithms.dp.state_expansion.)
+A state of level j is the set of rows S that reaches a node after j splits. At a state a tree either stops, at the cost
+of its best label, or has a split f and continues with S & f and S & ~f. Rows with equal outcomes for all splits are one
+row here. (Martin, Rardin & Campbell 1990 for the polyhedron, see odtc.formulations.dpflow.network; the states are built
+in odtc.algorithms.dp.state_expansion.)
 """
 
 from dataclasses import dataclass, replace
@@ -19,8 +19,9 @@ from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import MAX_EXACT
 
 LIMBS = 4  # of 27 random bits each: a sum over fewer than 2^26 rows is exact in float64
-ROUNDING = 8 * float(np.finfo(float).eps)  # of a sum over rows, relative to all of them, per row
-HALF = 0.5  # of a whole number: sums that differ at all differ by more
+# Rounding error of a sum over rows, per row, relative to the sum over all rows.
+ROUNDING = 8 * float(np.finfo(float).eps)
+HALF = 0.5  # of a whole number: different sums of whole numbers differ by more
 
 
 def least_difference(loss: np.ndarray, more: float = 0.0) -> float:
@@ -29,12 +30,12 @@ def least_difference(loss: np.ndarray, more: float = 0.0) -> float:
     Parameters
     ----------
     loss : float64 (rows, labels), 0 or more
-    more : float, a loss that was taken off before
+    more : float, a loss that was subtracted before
 
     Returns
     -------
     float
-        Below one unit if the losses are whole numbers whose sums float64 holds; else what rounding may make of a sum.
+        Half a unit if the losses are whole numbers whose sums are exact in float64; otherwise the rounding error.
     """
     total = float(loss.sum()) + more
     if total < MAX_EXACT and np.array_equal(loss, np.rint(loss)):
@@ -44,15 +45,15 @@ def least_difference(loss: np.ndarray, more: float = 0.0) -> float:
 
 @value_class
 class Rows:
-    """Distinct rows of splits: X bool (rows, splits), loss float64 (rows, classes), the cost of predicting a class on
-    all equal data rows; count, the number of these data rows (1 or more). No split is used that leaves either side
-    fewer than `least` data rows."""
+    """Distinct rows of splits. X is bool (rows, splits); `loss`, float64 (rows, classes), is the cost of predicting a
+    class for all data rows that are equal to a row; `count` is the number of these data rows (1 or more). A split is
+    not used if it leaves fewer than `least` data rows on either side."""
 
     X: np.ndarray
     loss: np.ndarray
     count: np.ndarray
     least: int = 1
-    more: np.ndarray | None = None  # float64 (rows, columns): what else is to be added up over the rows of a state
+    more: np.ndarray | None = None  # float64 (rows, columns): further values to sum over the rows of a state
 
     @classmethod
     def of(
@@ -95,7 +96,7 @@ class Rows:
 
     @cached_property
     def near(self) -> float:
-        """The least difference of two sums of losses (`least_difference`)."""
+        """Return the least difference of two sums of losses (`least_difference`)."""
         return least_difference(self.loss)
 
 
@@ -174,7 +175,7 @@ class Level(Layer):
     path: np.ndarray  # int32 (states, level)
     stop: np.ndarray  # float64 (states,): cost of the best label
     label: np.ndarray  # int32 (states,)
-    floor: np.ndarray  # float64 (states,): no tree costs less
+    floor: np.ndarray  # float64 (states,): lower bound on the cost of all trees
     cost: np.ndarray  # float64 (arcs,)
 
     def members(self, state: int, n_rows: int) -> np.ndarray:
@@ -184,7 +185,7 @@ class Level(Layer):
 
 @value_class
 class Graph:
-    """All levels of the program for trees of a depth; the last may hold arcs that cost whole subtrees."""
+    """All levels of the program for trees of a depth; the arcs of the last level may cost whole subtrees."""
 
     rows: Rows
     levels: tuple[Level, ...]
@@ -196,12 +197,12 @@ class Graph:
 
     @cached_property
     def values(self) -> tuple[np.ndarray, ...]:
-        """Per level, the least cost of a tree at each state."""
+        """Return for each level the least cost of a tree at each state."""
         stops = [level.stop for level in self.levels]
         return tuple(inside_costs(self.levels, stops, [level.cost for level in self.levels]))
 
     def best(self, j: int, state: int, arcs: slice) -> int | None:
-        """Return the first of the arcs of a state that begins a best tree, None if the best is to stop."""
+        """Return the first of the arcs of a state that begins a best tree; None if it is best to stop."""
         level = self.levels[j]
         if level.stop[state] <= self.values[j][state]:
             return None

@@ -1,9 +1,9 @@
 """Costs of leaves if sums of squares of all rows lose digits: they are computed separately for each set of rows.
 
-One number of 10^9 among numbers near 1 makes all sums of squares that contain it inexact. Here a leaf is the sum of
-the squares around its own mean, so its relative error is a few ε times the number of rows, whatever the other rows
-are. The cuts of a column are first compared by sums around the median of the rows, with a bound on their rounding
-error; those that may be the best are computed again.
+One number of 10^9 among numbers near 1 makes all sums of squares that contain it inexact. Here a leaf is the sum of the
+squares around its own mean, so its relative error is a few ε times the number of rows, whatever the other rows are. The
+cuts of a column are first compared by sums around the median of the rows, with a bound on their rounding error; the
+cuts that may be the best are computed again.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ class CarefulCosts:
         self.relative = ROUND * 16 * (len(count) + 16) + 8 * ROUNDING
 
     def _apart(self, rows: np.ndarray) -> np.ndarray:
-        """Return float64 (rows,): the numbers less their median."""
+        """Return float64 (rows,): the numbers minus their median."""
         middle = weighted_median(self.high[rows], self.weight[rows])
         at = rows[np.flatnonzero(self.high[rows] == middle)[0]]
         return (self.high[rows] - self.high[at]) + (self.low[rows] - self.low[at])
@@ -71,7 +71,7 @@ class CarefulCosts:
 
     @staticmethod
     def _medians(weight, apart, ranks, size: int, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same of absolute errors, by numbers that do not fall from one row to the next."""
+        """Return the same for absolute errors; the numbers must not fall from one row to the next."""
         n, costs = len(ranks), np.full((1, size), np.inf)
         code = np.ascontiguousarray(ranks[None])
         best_cut(code, np.array([size]), weight, apart, np.ones(n), np.arange(n), (0.0, np.inf), costs)

@@ -18,7 +18,7 @@ from odtc.base.whole_numbers import MAX_EXACT, whole_numbers
 from odtc.errors import DataError
 
 ROUND = 2.0**-52  # relative rounding error of two operations on doubles
-MOST_BITS = 500, 500, 1000  # of Σ w, Σ w t and Σ w t² in a search by doubles, which squares the first two
+MOST_BITS = 500, 500, 1000  # maximum bits of Σ w, Σ w t and Σ w t² in a search by doubles, which squares the first two
 
 
 class Undecided(ArithmeticError):
@@ -52,7 +52,7 @@ def rows_by_part(part: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 class ExactCosts(ExactLeaves):
-    """The rows of a search in whole numbers, whose leaves cost squared errors around their mean.
+    """Exact costs of leaves with squared errors around their mean, from whole numbers.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class ExactCosts(ExactLeaves):
     sums : whole numbers (rows,) each: Σ w, Σ w t and Σ w t² of each row, of numbers t around one of them
     """
 
-    POWER = 2  # of a number, in a cost
+    POWER = 2  # power of a number in a cost
 
     def __init__(self, numbers: np.ndarray, weight: np.ndarray, row_of: np.ndarray):
         own, of_weight = whole_numbers(weight)
@@ -133,7 +133,7 @@ class ExactCosts(ExactLeaves):
 
 
 class ExactMedians(ExactCosts):
-    """The same for leaves that cost absolute errors around their median; equal rows have equal numbers."""
+    """Exact costs of leaves with absolute errors around their median; equal rows have equal numbers."""
 
     POWER = 1
 

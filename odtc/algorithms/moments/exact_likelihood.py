@@ -1,7 +1,7 @@
 """Exact comparison of the costs D - D log(D/H) of survival trees, of events D and hazards H that are rationals.
 
-A cost is a sum of terms D log(H/D). Two of them are compared by decimals of more and more digits. They are equal if the
-same terms are left, or if the products of (H/D)^D, which are rationals, are.
+A cost is a sum of terms D log(H/D). Two costs are compared as decimals with more and more digits. They are equal if the
+same terms are left, or if the products of (H/D)^D, which are rationals, are equal.
 """
 
 from collections import Counter
@@ -15,22 +15,22 @@ import numpy as np
 from odtc.algorithms.moments.exact_costs import Undecided, array_of, rows_by_part
 from odtc.base.whole_numbers import whole_numbers
 
-DIGITS = 50, 200  # of the decimals that two costs are compared by
-GUARD = 10  # digits that rounding of a logarithm, or of a sum of logarithms, may take
+DIGITS = 50, 200  # decimal digits with which two costs are compared, first the smaller number
+GUARD = 10  # extra digits for the rounding of a logarithm, or of a sum of logarithms
 BITS_OF_DIGIT = 4  # more than log2(10)
-MOST_BITS = 100_000  # of hazards and of products of them
-WHOLE_BITS = 52  # of sums of hazards in doubles
+MOST_BITS = 100_000  # maximum bits of hazards and of their products
+WHOLE_BITS = 52  # maximum bits of sums of hazards in doubles
 
 
 @total_ordering
 class LogSum:
-    """A rational plus a sum of D log(H/D), where terms of one quotient are one term.
+    """A rational plus a sum of D log(H/D), with one term for each quotient H/D.
 
     Parameters
     ----------
     rational : Fraction
     terms : Counter
-        By the quotient H/D as two whole numbers in lowest terms, the sum of D.
+        The sum of D for each quotient H/D, which is two whole numbers in lowest terms.
     """
 
     __slots__ = ("rational", "terms")
@@ -46,7 +46,7 @@ class LogSum:
     __radd__ = __add__
 
     def _sign(self, other: "LogSum") -> int:
-        """Return the sign of this number less another. Raises Undecided."""
+        """Return the sign of this number minus another one. Raises Undecided."""
         terms = self.terms.copy()
         terms.subtract(other.terms)
         left = {term: count for term, count in terms.items() if count}
@@ -99,7 +99,7 @@ def _has_equal_product(terms: dict) -> bool:
 
 
 class ExactLikelihood:
-    """The rows of a search in whole numbers, whose leaves cost D - D log(D/H).
+    """Exact costs D - D log(D/H) of leaves, from whole numbers.
 
     Hazards are whole numbers of a common unit. Raises Undecided if that takes too many bits, for example with
     thousands of rows.

@@ -1,9 +1,9 @@
 """Choice of the best tree by exact costs, among the trees that a search by doubles cannot distinguish.
 
-The search has a bound on its rounding errors, and tries every cut that may be best within that bound. So the best tree
-by exact costs is one of these, at each node: all are followed, and the cost of each leaf is computed in whole numbers.
-States are stored by their rows, so equal parts of trees are compared once. If rounding leaves too many cuts of some
-rows, a more careful search of these rows lists fewer.
+The search has a bound on its rounding errors, and tries every cut that may be best within that bound. So at each node,
+the best tree by exact costs has one of these cuts: all of them are followed, and the cost of each leaf is computed in
+whole numbers. States are stored by their rows, so equal parts of trees are compared once. If rounding leaves too many
+cuts of some rows, a more careful search of these rows lists fewer.
 """
 
 from collections.abc import Callable
@@ -16,8 +16,8 @@ from odtc.algorithms.moments.exact_costs import Undecided
 from odtc.algorithms.moments.search import MomentSearch
 from odtc.algorithms.moments.tree_limits import Place, fitted
 
-MOST_CUTS = 64  # of a state, which are listed before a more careful search is made
-MOST_STATES = 20_000  # that are compared exactly
+MOST_CUTS = 64  # maximum number of listed cuts of a state, before a more careful search is made
+MOST_STATES = 20_000  # maximum number of states that are compared exactly
 
 
 class Best(NamedTuple):
@@ -35,7 +35,7 @@ class ExactSearch:
     engine : MomentSearch, with a bound on its rounding errors (`slack` or `relative`)
     costs : the exact cost of each `leaf` of some rows, and the `least` cost of any tree
     price : Fraction, penalty of a branch node
-    careful : makes another search of the same rows, or None
+    careful : returns a more careful search of the same rows; None if there is none
     """
 
     def __init__(self, engine: MomentSearch, costs, price: Fraction, careful: Callable[[], MomentSearch] | None):
@@ -46,7 +46,7 @@ class ExactSearch:
     def best(self, depth: int) -> Best:
         """Return the best tree of all rows. Raises Undecided if exact costs cannot be compared."""
         rows, limits = np.arange(self.engine.code.shape[1]), self.engine.limits
-        whole = limits.of_whole_trees  # a leaf splits on no column, so no family contains it
+        whole = limits.of_whole_trees  # a leaf uses no columns, so no family contains it
         found = Best(self.costs.leaf(rows), None) if whole else self._best(rows, depth, limits.root)
         families = list(self.engine.families)
         while families:
@@ -96,7 +96,7 @@ class ExactSearch:
         for column, cut, share, _ in listed:
             left = self.engine.code[column, rows] <= cut
             parted = np.packbits(left ^ left[0]).tobytes()
-            if parted in seen and self.engine.limits.nothing:  # the same sides by another column
+            if parted in seen and self.engine.limits.nothing:  # another column has the same sides
                 continue
             seen.add(parted)
             sides = self.engine.sides(rows, column, cut)

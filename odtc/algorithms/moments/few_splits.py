@@ -1,14 +1,14 @@
 """The best tree with at most N different splits: all sets of N - 1 splits, each with all splits after it at once.
 
 N splits divide the rows into 2^N cells. Their sums follow from the sums of the 2^(N-1) cells of the first N - 1 splits
-and, within each, of the rows with outcome 1 for the last split: one product of matrices for all last splits. A state
-of a tree over these splits is a set of cells, one of 3^N: each split has outcome 0 or outcome 1, or is still free, so
-that cells that differ only in free splits are in the same state. Its best tree gains
+and, within each, of the rows with outcome 1 for the last split: one product of matrices for all last splits. A node of
+a tree over these splits has a set of cells, its state. There are 3^N states, because each split has outcome 0, has
+outcome 1, or is still free: cells that differ only in free splits are in the same state. Its best tree gains
 
     G(state) = max(gain of a leaf, max over free splits of G(outcome 0) + G(outcome 1) - price)
 
-and -∞ if it has too few rows. A path does not contain a split twice, so N levels are enough; with fewer levels there
-is one G for each number of levels.
+and -∞ if it has too few rows. A path does not contain a split twice, so N levels are enough. If the number of levels is
+smaller, there is one G for each number of remaining levels.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,8 +19,8 @@ import numpy as np
 
 from odtc.algorithms.moments.laws import gains
 
-MOST_SETS = 50_000  # of N - 1 splits; each set takes about a millisecond
-MOST_TESTS = 5  # of a tree: states are 3^N
+MOST_SETS = 50_000  # maximum number of sets of N - 1 splits; each set takes about a millisecond
+MOST_TESTS = 5  # maximum number of different splits of a tree, because there are 3^N states
 
 
 def takes(n_splits: int, most: int) -> bool:

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-LARGE = 1e8  # rows times columns times cuts; fewer are searched at once
-KEPT = 31  # cuts of a column
+LARGE = 1e8  # rows times columns times cuts; a smaller table is searched directly
+KEPT = 31  # cuts that are kept for each column
 ROOTS = 7  # cuts of a column that are tried as a root
-SAMPLE = 2_000  # rows, about, on which roots are compared
-TRIED = 3  # columns of roots below which two levels are found
-STEPS = (4, 2, 1)  # quantiles by which the best of them is moved
-MOST_ROWS = 10_000  # of which two levels are found, about
-WORK = 1e9  # rows times pairs of columns of two levels: columns beyond that are left out
+SAMPLE = 2_000  # number of rows, about, on which roots are compared
+TRIED = 3  # number of columns whose best root gets two levels below it
+STEPS = (4, 2, 1)  # distances, in quantiles, by which the best root is moved
+MOST_ROWS = 10_000  # maximum number of rows, about, on which two levels are found
+WORK = 1e9  # maximum rows times pairs of columns for two levels; further columns are left out
 
 
 def repays(code: np.ndarray, size: np.ndarray) -> bool:
@@ -105,7 +105,7 @@ def _named(tree: tuple | None, cuts: list[np.ndarray], levels: int) -> tuple | N
 
 
 def _fits(search: Any, tree: tuple | None, rows: np.ndarray) -> bool:
-    """Return whether all leaves have enough of the rows; the part of the rows that was searched does not show this."""
+    """Return whether all leaves have enough of all rows; the search used only some of the rows."""
     if search.moments[2, rows].sum() < search.least:
         return False
     return tree is None or all(_fits(search, one, side) for one, side in zip(tree[2:], search.sides(rows, *tree[:2])))

@@ -6,9 +6,9 @@ remaining ones. Two parts that differ only in one split are the leaves of this s
 
     V1(abc) = max_d G(abc and d) + G(abc and not d)      V2(ab) = max_c V1(ab and c) + V1(ab and not c)
 
-each less the penalty of a branch node, or one leaf, G; and so on up to all rows. A part is computed once for all trees
-that contain it, in whatever order they split: p splits have 16 · p(p-1)(p-2)(p-3)/24 parts, which are all possible
-leaves.
+each minus the penalty of a branch node, or G for one leaf if this is more; likewise for the levels above. A part is
+computed once for all trees that contain it, whatever the order of their splits: p splits have 16 · p(p-1)(p-2)(p-3)/24
+parts, which are all possible leaves.
 
 A split is true on the side with fewer rows, so that few sets are true for a row. Plain loops, compiled by numba.
 """
@@ -22,9 +22,9 @@ from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.laws import gain
 from odtc.base.kernels import kernel
 
-SMALL = 600  # rows times cuts; fewer are searched without compiling
-MOST_SETS = 5_000_000  # sets of four splits, whose sums are stored at once
-MOST_SUMS = 5e8  # sets of four splits that are true for a row, over all rows
+SMALL = 600  # rows times cuts; fewer are searched without compiled code
+MOST_SETS = 5_000_000  # maximum number of sets of four splits, whose sums are stored at once
+MOST_SUMS = 5e8  # maximum number of sets of four splits that are true for a row, over all rows
 AT_ONCE = 3e7  # sums between two checks of the time
 
 
@@ -208,7 +208,7 @@ def repays(n_rows: int, size: np.ndarray) -> bool:
 
 
 class FourLevels:
-    """The best tree of four levels on all rows.
+    """Search for the best tree of four levels on all rows.
 
     Parameters
     ----------
@@ -260,12 +260,13 @@ class FourLevels:
         self.gain = float(self.three.sum(axis=1).max()) - price
 
     def tree(self, near: float, last: object) -> tuple | None:
-        """Return the best tree, nested (column, cut, left, right), None for a leaf, and `last` where trees of one
-        level are best; of trees that are as good up to `near`, one with fewer leaves."""
+        """Return the best tree, nested (column, cut, left, right), None for a leaf, and `last` in place of a tree of
+        one level. Of trees that are equally good up to `near`, return one with fewer leaves."""
         return self._below([], np.ones(self.true.shape[1], bool), near, last)
 
     def _below(self, path: list[tuple[int, int]], rows: np.ndarray, near: float, last: object) -> tuple | None:
-        """Return the same for the rows for which the splits of a path have the outcomes of the path."""
+        """Return the best tree, in the same form, for the rows for which the splits of a path have the outcomes of the
+        path."""
         if len(path) == 3:
             return last
         gains = np.array([self._gain([*path, (t, 0)]) + self._gain([*path, (t, 1)]) for t in range(len(self.cuts))])
@@ -277,7 +278,7 @@ class FourLevels:
         below = []
         for true in (0, 1):
             own = rows & (self.true[test] == true)
-            if not own.any():  # a split with no rows on one side: the other side has all
+            if not own.any():  # a split with no rows on one side: the other side has all rows
                 return self._below([*path, (test, 1 - true)], rows, near, last)
             below.append(self._below([*path, (test, true)], own, near, last))
         return (*self.cuts[test], *(below if self.turned[test] else below[::-1]))

@@ -7,9 +7,10 @@ branch nodes.
     depth two: for each pair of columns f < g, rows are added in the order of f; at each cut of f one pass over the
     ranks of g gives the sums of the four parts that a cut of each makes, and so the best split below each side of both
 
-For a column of two ranks, such as a level of names, only the rows of the rarer one are added: the others are the rest.
+For a column of two ranks, such as one level of a category, only the rows of the rarer rank are added; the sums for the
+other rank follow by subtraction.
 
-Two levels are a kernel (odtc.base.kernels).
+The search for two levels is compiled (odtc.base.kernels).
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from odtc.algorithms.moments.laws import gain, gains
 from odtc.base.kernels import kernel
 
-AT_ONCE = 1_000_000  # ranks of columns whose sums are made at once
+AT_ONCE = 1_000_000  # maximum ranks of the columns whose sums are computed at once
 
 
 def dense_ranks(code, size, rows):

@@ -14,7 +14,7 @@ import numpy as np
 
 SQUARE, LIKELIHOOD = 0, 1
 LAWS = {"square": SQUARE, "likelihood": LIKELIHOOD}
-NOTHING = 0.5  # of the least number that a row adds: sums below it have no row, but rounding
+NOTHING = 0.5  # share of the least number that a row adds: a smaller sum has no row, only rounding
 
 
 def gain(law, s, w, tiny):
@@ -28,7 +28,7 @@ def gains(law: int, s: np.ndarray, w: np.ndarray, tiny: float = 0.0) -> np.ndarr
     """Return the same for arrays."""
     if law == SQUARE:
         return np.divide(s * s, w, out=np.zeros_like(s), where=w > tiny)
-    held = (s > tiny) & (w > 0)  # differences of sums may leave nothing of a small hazard
+    held = (s > tiny) & (w > 0)  # subtraction may leave nothing of a small hazard
     share = np.divide(s, w, out=np.ones_like(s), where=held)
     return s * np.log(share)
 

@@ -24,12 +24,13 @@ from odtc.algorithms.moments.kernels import by_rank
 from odtc.base.kernels import kernel
 from odtc.base.whole_numbers import whole_numbers
 
-WHOLE_BITS, WHOLE = 53, 2.0**53  # of whole numbers in a double
+WHOLE_BITS, WHOLE = 53, 2.0**53  # maximum bits of a whole number in a double
 SCALED_BITS = 40  # of numbers in pairs of doubles: the products of their products are doubles, too
-HALVES = 2.0**27 + 1  # cuts a double in two halves, whose products are exact
-ROUND_PAIR = 2.0**-103  # relative: rounding of a sum or product of pairs of doubles, and more
-ROUNDED = 2.0**-44  # of the squared error around one number: rounding of the costs of all leaves together
-MOST_OFF = 2.0**-20  # relative error of W Sxx up to which costs are compared
+HALVES = 2.0**27 + 1  # splits a double in two halves, whose products are exact
+ROUND_PAIR = 2.0**-103  # relative rounding error of a sum or product of pairs of doubles, with a margin
+# Rounding error of the costs of all leaves together, relative to the squared error around one number.
+ROUNDED = 2.0**-44
+MOST_OFF = 2.0**-20  # maximum relative error of W Sxx for which costs are compared
 
 
 def product(a, b):
@@ -215,7 +216,7 @@ class ExactLines(ExactLeaves):
         return Fraction(0)
 
     def for_search(self) -> "Table":
-        """Return the sums for a search."""
+        """Return the Table of sums for a search."""
         bits = max(sum(map(abs, one.tolist())).bit_length() for one in self.sums)
         pairs = bits > WHOLE_BITS
         y, *columns = (max(0, one.bits - SCALED_BITS) if pairs else 0 for one in (self._y, *self._x))

@@ -1,10 +1,10 @@
 """Search for trees whose leaves cost the absolute error around their median: Σ w |y - v|, minimized over v.
 
-This is the minimum over one number of a sum of costs of the rows, as in odtc.algorithms.moments.laws: no tree on rows
-A and B costs less than the best tree on A and the best one on B together, and V(A) <= V(B) for A within B. But it is
-not a function of three sums. The best split on one column is found by moving the rows from the right side to the left
-one in the order of the column: for each side a Fenwick tree (1994) contains W and Σ w y by the rank of y, and gives
-the median and its cost in log n steps. Trees of two levels are found by intervals of cuts.
+This is the minimum over one number of a sum of costs of the rows, as in odtc.algorithms.moments.laws: no tree on rows A
+and B costs less than the best tree on A and the best one on B together, and V(A) <= V(B) for A within B. But it is not
+a function of three sums of the rows. The best split on one column is found by moving the rows from the right side to
+the left one in the order of the column: for each side a Fenwick tree (1994) contains W and Σ w y by the rank of y, and
+gives the median and its cost in log n steps. Trees of two levels are found by intervals of cuts.
 """
 
 import numpy as np

@@ -1,14 +1,14 @@
 """Lower bound on the cost of all trees with at most K leaves, whatever their splits: the best partition of the rows.
 
-A row with W, S costs w (θ - r)² in a leaf with the prediction θ, or w (θ - r log θ), where r = S/W: of two predictions
-one is better for all rows with r below some number, the other one for those above. So the best partition of the rows
-into K sets has sets that follow one another in the order of r, and its cost, the minimum over all partitions, is found
-row by row:
+A row with W, S costs w (θ - r)² in a leaf with the prediction θ, or w (θ - r log θ), where r = S/W: of two predictions,
+one is better for all rows with r below some number, the other one for all rows above. So the sets of the best partition
+of the rows into K sets follow one another in the order of r. Its cost, the minimum over all partitions, is found row by
+row:
 
     D_k(j) = min_{i <= j} D_k-1(i) + cost of the rows i + 1 … j
 
 The position i of the minimum does not fall as j rises (Monge's inequality is true for such costs), so positions are
-found for every second j, then for those between.
+found for every second j first, and then for the others.
 """
 
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def partition_costs(
 
 
 def _next(least: np.ndarray, cost) -> np.ndarray:
-    """Return D_k computed from D_k-1, float64 (rows + 1,)."""
+    """Return D_k from D_k-1, float64 (rows + 1,)."""
     n = len(least) - 1
     at, after = np.zeros(n + 1, np.int64), least.copy()
     stride = 1 << n.bit_length()
@@ -69,6 +69,6 @@ def _next(least: np.ndarray, cost) -> np.ndarray:
             after[j] = np.minimum.reduceat(tried, first)
             best = np.flatnonzero(tried == np.repeat(after[j], size))
             owner = np.repeat(np.arange(len(j)), size)[best]
-            at[j[owner[::-1]]] = i[best[::-1]]  # the first of equal ones
+            at[j[owner[::-1]]] = i[best[::-1]]  # the first one if several are equal
         stride //= 2
     return after

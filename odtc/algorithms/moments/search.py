@@ -1,17 +1,16 @@
 """Search, with a proof, for the tree of a given depth and least cost over all cuts of ranked columns, if the cost of a
 leaf is a function of sums over its rows (odtc.algorithms.moments.laws), for example squared error.
 
-The cost of each row in a leaf of its own is unavoidable, and is subtracted. Let V_d(A) be the rest of the least cost
-of a tree of depth d on the rows A, including the penalty (`price`) of branch nodes. Then V_d(A) >= 0, and V_d(A) <=
-V_d(B) for A within B, because a tree of B costs no more on A. For all cuts of a column between two cuts a < b that
-were tried,
+The cost of each row in a leaf of its own is unavoidable, and is subtracted. Let V_d(A) be the remaining least cost of a
+tree of depth d on the rows A, including the penalty (`price`) of branch nodes. Then V_d(A) >= 0, and V_d(A) <= V_d(B)
+for A within B, because a tree of B costs no more on A. For all cuts of a column between two cuts a < b that were tried,
 
     V_d-1(left of a) + V_d-1(right of b) + price
 
-is a lower bound, because such a cut sends the rows left of a to the left, and those right of b to the right. The
-intervals between tried cuts are taken by rising bound, and cut at their middle, until none can contain a better tree.
-Bounds that change a value by the weight of rows are not used: they are valid only for errors that cost at most 1 per
-row.
+is a lower bound, because such a cut sends the rows left of a to the left, and the rows right of b to the right. The
+intervals between tried cuts are taken by rising bound, and their middle cut is tried, until no interval can contain a
+better tree. Bounds that change a value by the weight of rows are not used: they are valid only for errors that cost at
+most 1 per row.
 
 If leaves must have a minimum number of rows, a tree of B may have too few rows of A in a leaf, so V(A) <= V(B) is no
 longer true: the values left of a and right of b are then values of trees whose leaves may have any number of rows
@@ -40,23 +39,23 @@ from odtc.algorithms.moments.tree_limits import Family, Place, TreeLimits, dealt
 from odtc.algorithms.moments.two_levels import Known, OneStump, Stump, Worth
 
 NO_LIMITS = TreeLimits()
-NO_TOTALS = np.zeros((0, 0))  # of a call of `depth_two` that lists no cuts
-HALF = 0.5  # of the room that exact costs need: the other half is for sums of bounds, which are rounded
-NEAR = 1e-13  # of the error of one leaf: trees nearer than that are equally good
-MOST_ROOM = 1e-6  # relative: the near-optimal cuts of a search are listed up to this, otherwise by another search
-OFF = 16  # times `near`: how much more than the best tree the tree found may cost
-KEPT = 200_000  # subtrees that are stored
-WIDEST = 6e7  # pairs of cuts for which two levels are found at once, without checking the time
+NO_TOTALS = np.zeros((0, 0))  # argument of a call of `depth_two` that lists no cuts
+HALF = 0.5  # share of `room` that exact costs need: the other half is for the rounding of sums of bounds
+NEAR = 1e-13  # relative to the cost of one leaf: trees that differ by less are equally good
+MOST_ROOM = 1e-6  # relative: up to this `room` a search lists its near-optimal cuts, beyond it another search does
+OFF = 16  # times `near`: the tree found may cost this much more than the best tree
+KEPT = 200_000  # maximum number of stored subtrees
+WIDEST = 6e7  # maximum pairs of cuts for which two levels are found at once, without a check of the time
 
 
-MANY = 200  # cuts, from which on three levels may take so long that a bound of any tree comes first
-TREE_TOLD, BOUND_TOLD = 1, 2  # of all rows: report trees; report the bound, too, at the whole depth
+MANY = 200  # minimum number of cuts for which a bound on all trees comes before a search of three levels or more
+TREE_TOLD, BOUND_TOLD = 1, 2  # what is reported for all rows: trees; at the whole depth also the bound
 SOON = 1e5  # rows times sets of a partition that takes at most some hundredths of a second
-SURELY = 1 - 1e-9  # of a bound of sums that are rounded
+SURELY = 1 - 1e-9  # factor on a bound from rounded sums
 
 
 class MomentSearch:
-    """The search on some rows.
+    """Search for the best trees on some rows.
 
     A subclass whose leaves have a cost that is not a function of sums sets `_by_sums` to False.
 
@@ -101,24 +100,24 @@ class MomentSearch:
         self.price, self.least, self.check, self.told = float(price), float(max(1, least)), check, told
         self.near = NEAR * max(self._leaf(np.arange(len(w))), 1e-300)
         self.slack = self.relative = 0.0
-        self.most_room: float | None = MOST_ROOM  # of costs, None without a limit
-        self.is_exact = False  # whether costs in doubles are exact
+        self.most_room: float | None = MOST_ROOM  # relative to the cost; None without a limit
+        self.is_exact = False  # True if costs in doubles are exact
         self.worth: dict[tuple, Worth] = {}  # by depth, position and rows
-        self.families: list[Family] = []  # of limits on whole trees: those that may contain the best tree
+        self.families: list[Family] = []  # the families, for limits on whole trees, that may contain the best tree
         self.known: dict[tuple, Known] = {}
         self.narrow = self._pairs(len(rank)) <= WIDEST
         self.root: Known | None = None
-        self.parts: dict[tuple, tuple[np.ndarray, np.ndarray]] = {}  # by columns: their ranks and sizes
+        self.parts: dict[tuple, tuple[np.ndarray, np.ndarray]] = {}  # ranks and sizes, by columns
         # By depth, position and rows of three levels or more: the cuts that were tried, and which of their sides were
         # solved.
         self.tried: dict[tuple, list] = {}
         self.limits, self.free, self.at_once = limits, None, False
-        self.height = 0  # the trees of this many levels are proved
+        self.height = 0  # trees of up to this many levels are proved optimal
         if least > 1 or limits.rises or limits.together:
             self.free = self._again(self.code.T, 1, limits.of_any_rows())
 
     def _again(self, rank: np.ndarray, least: int, limits: TreeLimits = NO_LIMITS) -> "MomentSearch":
-        """Return the search of the same rows over some ranks, with this many rows in a leaf."""
+        """Return a search of the same rows over some ranks, with this minimum number of rows in a leaf."""
         w, s, count = self.moments
         moments = np.stack([w, s, self.q, count])
         return MomentSearch(rank, moments, self.law, self.price, least, self.check, limits=limits)
@@ -146,9 +145,9 @@ class MomentSearch:
         return self.root
 
     def grow(self, depth: int, at_once: int = 2) -> None:
-        """Make the best tree found as deep as trees may be, if it is not, by putting the best trees of this many
-        levels, one or two, below its leaves. So if a search is ended early, its tree is not worse than the best one
-        of less depth made deeper."""
+        """Make the best tree found as deep as trees may be, by putting the best trees of `at_once` levels, one or two,
+        below its leaves. So if a search ends early, its tree is not worse than the best tree of less depth made deeper.
+        """
         if self.limits.nothing:
             rows = np.arange(self.code.shape[1])
             self._better(*self._grown(self._whole(self.root.tree, rows), rows, depth, at_once))
@@ -178,13 +177,14 @@ class MomentSearch:
             self.root.upper, self.root.tree = cost, tree
 
     def over(self, code: np.ndarray, least: int) -> "MomentSearch":
-        """Return the search of the same rows over other ranks, int (columns, rows), with this many rows in a leaf."""
+        """Return a search of the same rows over other ranks, int (columns, rows), with this minimum number of rows in a
+        leaf."""
         return self._again(code.T, least)
 
     def wanted(self, cost: float) -> float:
-        """Return the cost up to which trees are searched for if the best one found has this cost. It is smaller by the
-        amount that doubles do not distinguish; with a bound on rounding errors it is larger by this bound, so that
-        all cuts that may be best are tried."""
+        """Return the cost up to which trees are searched for, if the best one found has this cost. Without a bound on
+        rounding errors it is smaller than `cost` by the difference that doubles do not resolve. With a bound it is
+        larger by this bound, so that all cuts that may be best are tried."""
         room = self.room(cost)
         return cost + room if room else cost - self.near
 
@@ -197,7 +197,7 @@ class MomentSearch:
         return slack + self.relative * cost
 
     def solved(self, rows: np.ndarray, depth: int, place: Place) -> Known:
-        """Return the best tree of some rows by the doubles of this search."""
+        """Return the best tree of some rows by the costs in doubles of this search."""
         if self.at_once and len(rows) == self.code.shape[1] and depth == 4 and self.root is not None:
             return self.root
         return self._solve(rows, depth, np.inf, place)
@@ -208,7 +208,7 @@ class MomentSearch:
         key, reach = self.key_of(rows, depth, place), cost + self.room(cost)
         is_shallow = self.is_shallow(len(rows), depth, place)
         if key in self.worth and self.worth[key].until < cost + HALF * self.room(cost):
-            del self.worth[key]  # the search of a larger state looked no further
+            del self.worth[key]  # the search of a larger state stopped earlier
             self.known.pop(key, None)
             self._solve(rows, depth, np.inf, place)
         if is_shallow and not place.needed and place.leaves is None:
@@ -345,7 +345,8 @@ class MomentSearch:
         """Return a lower bound on the cost of all trees with at most this many leaves."""
         moments = np.stack([*self.moments[:2], self.q])
         most = int(min(most, len(self.q)))
-        check = self.check if most * len(self.q) > SOON else lambda: None  # a bound is worth a moment after the limit
+        # A quick bound is computed even after the time limit.
+        check = self.check if most * len(self.q) > SOON else lambda: None
         costs = partition_costs(self.law, moments, self.tiny, most, check)
         return SURELY * max(0.0, float((costs + self.price * np.arange(len(costs))).min()) - self.near)
 
@@ -572,7 +573,7 @@ class MomentSearch:
                 value = max(bound, ends[0] + behind)
                 heapq.heappush(heap, (value, number, column, cuts, middle, high, ends[0], behind, share))
         self.worth[key] = Worth(until, worth)
-        lower = min(lower, least, entry.upper)  # a side that reached the limit was left there
+        lower = min(lower, least, entry.upper)  # the search of a side stops when it reaches the limit
         # Both are infinite if there is no tree.
         return Known(entry.upper if entry.upper <= lower + self.near else lower, entry.upper, entry.tree)
 
@@ -599,7 +600,7 @@ class CutCosts(Protocol):
     Attributes
     ----------
     relative : float
-        The relative rounding error of a leaf, if each is computed by itself; otherwise 0.
+        The relative rounding error of a leaf, if each cost is computed by itself; otherwise 0.
     """
 
     relative: float
@@ -692,7 +693,7 @@ class SearchByIntervals(MomentSearch):
 
 
 def allowed_cuts(ranks: np.ndarray, size: int, count: np.ndarray, least: float) -> np.ndarray:
-    """Return the ranks after which some rows can be cut, with at least so many rows of the data on both sides.
+    """Return the ranks after which some rows can be cut, with at least `least` rows of the data on both sides.
 
     Parameters
     ----------

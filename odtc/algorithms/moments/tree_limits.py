@@ -1,15 +1,15 @@
-"""Limits on trees that do not depend on the predictions of leaves: how many leaves, which columns, how many, and
-where.
+"""Limits on trees that do not depend on the predictions of leaves: the number of leaves, and which columns, how many,
+and where.
 
-The limits that apply to the trees at a node are its position (`Place`): the level if levels differ, how many leaves
-are left, and which columns may still be used. A tree that satisfies the limits on some rows satisfies them on fewer
-rows, too, if branch nodes without rows on one side are removed: the other nodes only move up, and the tree loses
-leaves and columns. That is not true if a column may be used below the root at some level and not at the level above
-(`rises`), nor for columns that must be used.
+The limits that apply to the trees at a node are its position (`Place`): the level if levels differ, the number of
+remaining leaves, and the columns that may still be used. If branch nodes without rows on one side are removed, a tree
+that satisfies the limits on some rows also satisfies them on fewer rows, because the other nodes only move up, and the
+tree loses leaves and columns. However, this is not true if a column may be used below the root at some level and not at
+the level above (`rises`), nor for columns that must be used.
 
 A node cannot check a limit on the columns of a whole tree. These limits are satisfied by families of sets of columns
-(`Family`): all columns of a family are searched at once, and the family is divided in two if the columns of the best
-tree are in none of its sets.
+(`Family`): all columns of a family are searched at once, and the family is divided in two if none of its sets contains
+the columns of the best tree.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,9 +23,12 @@ from odtc.base.value_class import value_class
 
 
 class Place(NamedTuple):
-    """The limits on the trees at a node: its level if levels differ, otherwise 0; the leaves of such a tree, None for
-    any number; the columns that may be used there or below, None for all; and sets of columns such that one column
-    of each set must be used there or below."""
+    """The limits on the trees at a node.
+
+    `level` is the level of the node if levels differ, otherwise 0. `leaves` is the number of leaves of its tree, None
+    for any number. `columns` may be used at the node or below, None for all. Of each set of columns in `needed`, one
+    column must be used at the node or below.
+    """
 
     level: int = 0
     leaves: int | None = None
@@ -35,9 +38,11 @@ class Place(NamedTuple):
 
 @value_class
 class Family:
-    """Sets of columns, one of which must contain the columns of a tree: those within one of the `subsets`, bool
-    (subsets, columns), that have at most `distinct` columns including all that are `held`, and no `barred` column.
-    The position of the root may need some of them."""
+    """Sets of columns, one of which must contain all columns of a tree.
+
+    They are the sets within one of the `subsets`, bool (subsets, columns), that have at most `distinct` columns
+    including all `held` columns, and no `barred` column. `needed` is for the position of the root.
+    """
 
     subsets: np.ndarray
     distinct: int | None = None
@@ -47,7 +52,7 @@ class Family:
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """All columns of its sets."""
+        """Return all columns of its sets."""
         full = len(self.held) == self.distinct
         some = np.flatnonzero(self.subsets.any(axis=0)).tolist()
         return tuple(one for one in some if one not in self.barred and (one in self.held or not full))
@@ -80,7 +85,7 @@ class TreeLimits:
     levels : bool (depth, columns) or None
         The columns that nodes may split on at each level.
     below : bool (columns, columns) or None
-        Whether a node below one that splits on the first column may split on the second.
+        Whether a node may split on the second column below a node that splits on the first.
     subsets : bool (subsets, columns) or None
         One of these sets contains all columns of a tree.
     distinct : int or None
@@ -98,22 +103,22 @@ class TreeLimits:
 
     @property
     def root(self) -> Place:
-        """The position of the root, without the limits of families of columns."""
+        """Return the position of the root, without the limits of families of columns."""
         return Place(leaves=self.leaves)
 
     @property
     def nothing(self) -> bool:
-        """True if all trees satisfy the limits."""
+        """Return True if all trees satisfy the limits."""
         return self.leaves is self.levels is self.below is None and not self.of_whole_trees
 
     @property
     def of_whole_trees(self) -> bool:
-        """True if there are limits on the columns of a whole tree."""
+        """Return True if there are limits on the columns of a whole tree."""
         return self.subsets is not None or self.distinct is not None or bool(self.together)
 
     @property
     def distinct_alone(self) -> bool:
-        """True if only the number of different columns is limited."""
+        """Return True if only the number of different columns is limited."""
         others = self.leaves is self.levels is self.below is self.subsets is None and not self.together
         return self.distinct is not None and others
 
@@ -132,7 +137,7 @@ class TreeLimits:
 
     @property
     def rises(self) -> bool:
-        """True if a column may be used below the root at some level, and not at the level above."""
+        """Return True if a column may be used below the root at some level, and not at the level above."""
         return self.levels is not None and bool((self.levels[2:] & ~self.levels[1:-1]).any())
 
     def of_any_rows(self) -> "TreeLimits":
@@ -172,8 +177,8 @@ def still(place: Place, column: int) -> tuple[tuple[int, ...], ...]:
 
 
 def dealt(place: Place, column: int) -> list[tuple[int, ...]]:
-    """Return all choices of the sets, by index, that must be used on the left side of a node, of those that must be
-    used below it."""
+    """Return all choices of the sets, by index, that must be used on the left side of a node, among the sets that must
+    be used below it."""
     left = range(len(still(place, column)))
     return [tuple(at for at, here in zip(left, chosen) if here) for chosen in product((False, True), repeat=len(left))]
 

@@ -211,6 +211,6 @@ class TwoLevels:
                     number += 1
                     value = max(bound, float(own[0].min() + own[1].min()))
                     heapq.heappush(heap, (value, number, column, (cuts, below), first, last, *own))
-        lower = min(lower, least, entry.upper)  # a side that reached the limit was left there
+        lower = min(lower, least, entry.upper)  # the search of a side stops when it reaches the limit
         lower = entry.upper if entry.upper - lower <= self.near else lower
         return Known(lower, entry.upper, entry.tree), tried, Worth(until, worth)

@@ -1,10 +1,10 @@
-"""The trees that satisfy the constraints in the order of their costs, by the constrained search.
+"""Trees that satisfy the constraints, in order of cost, found by the constrained search.
 
-If each tree that the search offers is refused, it offers every feasible tree that costs less than `upper`: lists are
-cut by bounds only, and nothing is dropped as dominated (odtc.algorithms.constrained.close_gap). If there are more than
-`most` trees, the cheapest are kept, and `upper` falls to the cost of the last of them; so at the end
+If each tree that the search offers is refused, it offers every feasible tree that costs less than `upper`, because its
+lists are cut only by bounds, and no tree is dropped as dominated (odtc.algorithms.constrained.close_gap). If there are
+more than `most` trees, the cheapest are kept, and `upper` falls to the cost of the last of them. So at the end,
 
-    every tree that costs less than `upper` is kept, followed by those kept that cost `upper`.
+    all trees that cost less than `upper` are kept, and some of the trees that cost `upper`.
 
 Trees are different if their splits or labels differ after branch nodes without rows on both sides, or with two leaves
 of one label, are removed.
@@ -19,8 +19,8 @@ from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, 
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.base.value_class import value_class
 
-FIRST = 200  # trees that are kept at first
-MORE = 8  # times as many are, if these are not enough
+FIRST = 200  # maximum number of trees that are kept at first
+MORE = 8  # factor on this number if there are more trees
 
 Heap = tuple[np.ndarray, np.ndarray]
 
@@ -39,7 +39,7 @@ class Listed:
 
 
 class ConstrainedList:
-    """The feasible trees, one after the other.
+    """List of the feasible trees in order of cost, which are found when they are needed.
 
     Parameters
     ----------
@@ -113,9 +113,9 @@ class ConstrainedList:
             return False
 
         search = ConstrainedSearch(replace(problem, accepts=offered), lambda: bool(self.tick()))
-        search.begun = True  # trees of less depth are among these
+        search.begun = True  # trees of less depth are among the offered trees
         search.want_below(self.limit + 1)
         if search.run().open_cases:
             raise OpenCases
-        # Trees that cost more were offered by chance, while labels were chosen: others of their cost were not.
+        # Some trees above `upper` were offered while labels were chosen, but not all of the same cost.
         return {key: tree for key, tree in found.items() if tree.cost <= search.upper}, cut

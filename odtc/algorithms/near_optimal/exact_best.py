@@ -4,7 +4,7 @@ The search counts in whole numbers that are the exact costs divided by `parts`, 
 c costs at least parts · c, and only trees for which this is less than the best exact cost so far can be better. These
 are followed from the root: the splits of a node whose bounds are below that cost, with the exact best trees of both
 sides. Subproblems are stored by their rows, so splits that separate the rows in the same way are compared once. Trees
-of one split are compared for all splits, by cumulative sums of the exact costs.
+of one split are compared over all splits, by cumulative sums of the exact costs.
 """
 
 from typing import NamedTuple
@@ -14,9 +14,9 @@ import numpy as np
 from odtc.algorithms.near_optimal.tree_set import Part, TreeSet
 from odtc.base.whole_numbers import ExactParts
 
-MIN_ROWS = 2e7  # rows of the splits that are compared, at least, before it gives up
-ROWS_OF_A_LOOK = 1000  # rows that take as long as the rest of a comparison
-ROWS_PER_EVALUATION = 2  # times the rows of all data, for each evaluation of the search before
+MIN_ROWS = 2e7  # minimum number of rows, over all compared splits, before the comparison is given up
+ROWS_OF_A_LOOK = 1000  # number of rows that take as long as the rest of one comparison
+ROWS_PER_EVALUATION = 2  # rows that may be compared for each evaluation of the search, relative to all rows
 
 
 class TooManyTies(Exception):

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from odtc.algorithms.near_optimal.tree_set import Arc, Part, TreeSet
 from odtc.base.value_class import value_class
 
-MOST_SETS = 200_000  # sets of columns, beyond which it gives up
+MOST_SETS = 200_000  # maximum number of sets of columns before it gives up
 
 
 class TooMany(Exception):
@@ -33,8 +33,8 @@ class Looks:
     Attributes
     ----------
     own : list of int (columns of the search,), the bits of the splits on each column
-    others : list of lists of (rank, int), rising, the bits of splits on other columns that separate all rows as a split
-        at this rank does
+    others : for each column a list of (rank, int), rising: the bits of splits on other columns that separate all rows
+        in the same way as the split at this rank
     """
 
     own: list[int]
@@ -56,7 +56,7 @@ class Looks:
 
 
 class FewestColumns:
-    """The fewest columns of the best trees.
+    """Search for the best tree with the fewest columns.
 
     Parameters
     ----------

@@ -11,11 +11,11 @@ import numpy as np
 
 from odtc.base.kernels import kernel
 
-UNIT, PRICE, SKEW, BUDGET, LEAST, LOW, SPAN, BRANCHES, COST, TWINS = range(10)  # positions in `units`
+UNIT, PRICE, SKEW, BUDGET, LEAST, LOW, SPAN, BRANCHES, COST, TWINS = range(10)  # indices of the parameters in `units`
 
 
 class Blocks:
-    """Rows of equal ranks in each column of a node, one column after the other.
+    """Blocks of rows with equal ranks, for each column of a node, one column after the other.
 
     Attributes
     ----------

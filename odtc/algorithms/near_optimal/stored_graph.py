@@ -16,8 +16,8 @@ from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
 from odtc.base import deadline
 from odtc.base.value_class import value_class
 
-MOST_ARCS = 200_000  # in a file: some megabytes
-MOST_SUBSETS = 200  # sets of columns that are tried for the fewest columns
+MOST_ARCS = 200_000  # maximum number of arcs in a file (some megabytes)
+MOST_SUBSETS = 200  # maximum number of sets of columns that are tried for the fewest columns
 
 
 @value_class
@@ -67,7 +67,7 @@ class StoredGraph:
 
             saved(T) = Σ_{t splits on the column} leaf(rows of t) - leaf(rows left of t) - leaf(rows right of t)
 
-        It adds up over the sides of a split, so of the trees of a state only those are needed for which no cheaper
+        The saving adds up over the sides of a split. So at each state only the trees are needed for which no cheaper
         tree saves as much (or as little).
 
         Parameters
@@ -83,7 +83,8 @@ class StoredGraph:
 
     def _extreme(self, column, sign):
         """Return the least value of sign · saved over all trees."""
-        known: list[list[tuple[int, int]]] = []  # of the trees of each state except for leaves: (cost, sign · saved)
+        # For each state, the (cost, sign · saved) of its trees that are not a leaf.
+        known: list[list[tuple[int, int]]] = []
         for height, leaf, _, budget, arcs in self.states:
             deadline.check()
             found = []

@@ -5,17 +5,17 @@ needs a tree on either side (AND). So the trees of a node by cost are
 
     T(S, h) = leaf(S) + Σ_splits  price · T(left, h - 1) · T(right, h - 1)     (products of polynomials in the cost)
 
-less the pairs of leaves that could predict the same. The budget of a node is the part of the root's budget that is
-left for it if the other sides of its context have their least cost. Splits whose sides cost more are skipped: the
+minus the pairs of leaves that could predict the same class. The budget of a node is the part of the root's budget that
+remains for it if all sibling subtrees above it have their least cost. Splits whose sides cost more are skipped: the
 bounds come from the search for the best tree (odtc.algorithms.thresholds.rank_search). The two lowest levels are one
 kernel (pair_counts).
 
-Two trees are different if somewhere their splits, as they are written, differ, or only one of them ends. A leaf
-predicts the cheapest class, so ties of labels make no further trees. A split has rows on both sides. Two sibling
-leaves have no class that is the cheapest on both: as one leaf they would cost the same.
+Two trees are different if at some node their splits, as written, differ, or only one of them has a leaf. A leaf
+predicts the cheapest class, so ties of labels do not count as further trees. A split has rows on both sides. Two
+sibling leaves do not share a cheapest class, because as one leaf they would cost the same.
 
-The graph follows Xin, Zhong, Chen, Takagi, Seltzer & Rudin (2022), "Exploring the Whole Rashomon Set of Sparse
-Decision Trees".
+The graph follows Xin, Zhong, Chen, Takagi, Seltzer & Rudin (2022), "Exploring the Whole Rashomon Set of Sparse Decision
+Trees".
 """
 
 import random
@@ -36,8 +36,8 @@ from odtc.base.memory import available, require_memory
 from odtc.base.value_class import value_class
 from odtc.errors import TimeLimitReached
 
-LARGE = 1e8  # pairs of thresholds in a kernel's call, about, beyond which it is made column by column
-PART = 0.5  # of the free memory, for tables
+LARGE = 1e8  # pairs of thresholds, about, beyond which a kernel is called column by column
+PART = 0.5  # share of the free memory for tables
 REMEMBERED = 500  # nodes for which the continuations of sampled trees are stored
 
 
@@ -56,9 +56,8 @@ class Part:
 
 @value_class
 class Arc:
-    """The splits at ranks low to high - 1 of a column, which separate a set of rows in the same way. `bounds` are
-    lower bounds on the cost of trees on each side; `twins` is whether both sides as leaves cost as much as one
-    leaf."""
+    """The splits at ranks low to high - 1 of a column, which separate a set of rows in the same way. `bounds` are lower
+    bounds on the cost of the trees on each side. `twins` is True if both sides as leaves cost as much as one leaf."""
 
     column: int
     low: int
@@ -69,7 +68,7 @@ class Arc:
 
 
 class TreeRows:
-    """The rows of the data as the kernels take them; rows with equal ranks are one.
+    """The rows of the data in the arrays of the kernels; rows with equal ranks are one row.
 
     Parameters
     ----------

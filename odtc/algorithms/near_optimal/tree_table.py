@@ -11,7 +11,7 @@ import numpy as np
 from odtc.algorithms.near_optimal.pair_counts import add_products
 from odtc.base.value_class import value_class
 
-SMALL = 2**62  # counts below it are stored in int64
+SMALL = 2**62  # counts below this are stored in int64
 
 
 @value_class
@@ -88,7 +88,7 @@ class TreeTable:
         self.total = int(self.counts.sum())
 
     def cells(self):
-        """Return (b, x, trees) of all cells that have some, the cheapest first."""
+        """Return (b, x, trees) of all cells that have trees, the cheapest first."""
         found = [(int(b), int(at) + self.low) for b, at in zip(*np.nonzero(self.counts))]
         found.sort(key=lambda cell: (self.units.cost(*cell), cell[0]))
         return [(b, x, int(self.counts[b, x - self.low])) for b, x in found]

@@ -26,17 +26,17 @@ import numpy as np
 from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base.kernels import kernel
 
-ROUNDS = 8  # passes of `polish` at most
-NEARLY = 0.1  # of the cost of a subtree: a trial that costs more by this is not followed by trials below it
-FOLLOW = 12  # such trials at most
-COLUMNS = 0.5  # of the columns are drawn for a greedy split
-BUCKETS = 4  # times the entries to sort: a column of at most so many ranks is sorted by counting
-PRAISE = 0.25  # of the work of a trial that gained, which counts for its height
-WAYS = 4  # of changing a node
-CHAINS = 8  # trees that a race begins with
-SHARE = 100  # times entries and columns: the work for each of them in the first race
-STEP = 20_000_000  # visits of an entry between two looks at the time, about a tenth of a second,
-LONG_STEP = 20  # or so many of each entry in each column, so that a trial of all of them ends
+ROUNDS = 8  # maximum number of passes of `polish`
+NEARLY = 0.1  # relative to the cost of a subtree: a trial that costs more by this is not followed by trials below it
+FOLLOW = 12  # maximum number of such trials
+COLUMNS = 0.5  # share of the columns that are drawn for a greedy split
+BUCKETS = 4  # times the entries to sort: a column of at most this many ranks is sorted by counting
+PRAISE = 0.25  # share of the work that counts for its height if a trial lowered the cost
+WAYS = 4  # number of ways to change a node
+CHAINS = 8  # number of trees at the start of a race
+SHARE = 100  # times entries and columns: the work for each tree in the first race
+STEP = 20_000_000  # visits of an entry between two checks of the time, about a tenth of a second,
+LONG_STEP = 20  # or this many visits of each entry in each column, so that a trial of all entries ends
 SEED = 88172645463325252
 NEVER = 1 << 60  # more than any cost
 
@@ -479,7 +479,7 @@ def improve_tree(data, tree, kept, again, room, progress, costs, most_work):
 
 
 class Chain:
-    """A tree that is improved, as arrays, its cost, and the work at each height."""
+    """A tree that is improved, as arrays, with its cost and the work at each height."""
 
     def __init__(self, depth: int):
         self.tree = tuple(np.zeros(2 ** (depth + 1), np.int32) for _ in range(4))
@@ -488,11 +488,11 @@ class Chain:
 
 
 class TreeMoves:
-    """Better and better trees of one depth over all entries, by `improve_tree`.
+    """Search for better and better trees of one depth over all entries, by `improve_tree`.
 
-    A tree that is improved only by trials ends in different local optima, depending on the first ones. So several are
-    begun, and the better half of them goes on with twice the work, until one is left (successive halving; Jamieson and
-    Talwalkar 2016). The best tree of all gets as much work, and then a race with more work follows.
+    A tree that is improved only by trials ends in different local optima, depending on the first trials. So several
+    trees are started, and the better half of them continues with twice the work, until one is left (successive halving;
+    Jamieson and Talwalkar 2016). The best tree of all then gets as much work, and a race with more work follows.
 
     Parameters
     ----------
@@ -562,7 +562,7 @@ class TreeMoves:
             self.best = chain
 
     def take(self, nested) -> None:
-        """Take a tree, nested (column, rank, left, right) with None for a leaf, as the best one, if it is."""
+        """Use a tree, nested (column, rank, left, right) with None for a leaf, as the best tree if it costs less."""
         chain = Chain(self.depth)
         chain.spent[:] = self.best.spent
         waiting = [(1, nested)]
@@ -574,7 +574,7 @@ class TreeMoves:
         self._run(chain, 0)
 
     def nested(self):
-        """Return the best tree, without splits that part no entries."""
+        """Return the best tree, without splits that leave one side empty."""
         self._run(self.best, 0)
         return self._nested(1)
 
