@@ -1,15 +1,15 @@
-"""Several files of one stem, replaced at one commit point: a reader finds all old or all new.
+"""Replace several files of one stem at one commit point, so that a reader finds either all old or all new files.
 
-Inside `together`, files are written to their temporary names and removals are noted. At its end a journal,
-`.STEM.odtc-journal`, appears in one step: that is the commit point. Then the files get their names, removals are made,
-and the journal is deleted. A process that is killed before the commit point has changed nothing. If one is killed
-after it, commands that write files of the stem finish the work first (`settle`) and print a note; commands that read
-them change nothing (`expect_settled`): they stop with a sentence. The journal is locked while its process lives
+Inside `together`, files are written under temporary names and removals are recorded. At its end a journal,
+`.STEM.odtc-journal`, appears in one step: this is the commit point. Then the files get their names, removals are made,
+and the journal is deleted. A process that is killed before the commit point has changed nothing. If a process is killed
+after it, commands that write files of the stem finish its work first (`settle`) and print a note; commands that read
+them change nothing and stop with an error (`expect_settled`). The journal is locked while its process lives
 (odtc.base.system), so no other process finishes its work.
 
-Anybody may have put a journal in a folder. So it names only files that odtc writes, of its own stem, in its own
-folder, with the SHA-256 of their content, and nothing else is renamed or removed: no data file, no link, nothing that
-was changed since.
+Anybody may have put a journal in a folder. So it may name only files that odtc writes, with the same stem, in the same
+folder, and with the SHA-256 of their content. Nothing else is renamed or removed: no data file, no link, and no file
+that was changed since.
 """
 
 import contextlib
@@ -36,27 +36,27 @@ PART = ".part"  # the end of the names of temporary files
 
 @dataclass
 class Staged:
-    """`moves` are files to rename, each as (name now, name then), `removals` files to remove. `held` are handles that
-    keep the locks of temporary files."""
+    """Staged changes: `moves` are files to rename, each as (current name, new name), `removals` are files to remove.
+    `held` are handles that keep the locks of temporary files."""
 
     moves: list[tuple[Path, Path]] = field(default_factory=list)
     removals: list[Path] = field(default_factory=list)
     held: list[int] = field(default_factory=list)
 
     def add(self, path: Path, target: Path) -> None:
-        """`path` is to be called `target`."""
+        """Record that `path` is to be renamed to `target`."""
         self.removals = [other for other in self.removals if place_of(other) != target]
         self._forget(target)
         self.moves = [move for move in self.moves if move[0] != path]
         self.moves.append((path, target))
 
     def remove(self, path: Path) -> None:
-        """`path` is to go."""
+        """Record that `path` is to be removed."""
         self._forget(place_of(path))
         self.removals.append(path)
 
     def discard(self) -> None:
-        """Remove the temporary files and release their locks, so that nothing of it happens."""
+        """Remove the temporary files and release their locks, so that none of the changes is made."""
         for _, target in list(self.moves):
             self._forget(target)
         for handle in self.held:
@@ -80,9 +80,9 @@ _follows: list[bool] = [True]  # whether a file that is written through a link r
 
 @contextlib.contextmanager
 def links_followed(follows: bool) -> Iterator[None]:
-    """Inside, a file is written through a link (True), or replaces the link (False).
+    """Write files through links (True), or let them replace the links (False), inside this context.
 
-    A link in a shared folder must not redirect a default name, while whoever names a link means its target.
+    A user who names a link means its target, but a link in a shared folder must not redirect a default name.
     """
     _follows.append(follows)
     try:
@@ -109,8 +109,8 @@ def open_stage() -> Staged | None:
 
 @contextlib.contextmanager
 def staging() -> Iterator[Staged | None]:
-    """Inside, changes are staged. Inside another such block it yields None, because that block has them. Changes that
-    the block has not taken out at its end are discarded."""
+    """Stage the changes made inside this context. A nested context yields None, because its changes belong to the outer
+    one. Changes that the caller has not taken out at the end of the context are discarded."""
     if _staged.get() is not None:
         yield None
         return
@@ -124,7 +124,7 @@ def staging() -> Iterator[Staged | None]:
 
 
 def remove(path: str | PathLike[str]) -> None:
-    """Remove a file, if it is there; in a stage, at its commit point."""
+    """Remove a file, if it exists; while changes are staged, at the commit point."""
     staged = _staged.get()
     if staged is None:
         Path(path).unlink(missing_ok=True)
@@ -133,7 +133,7 @@ def remove(path: str | PathLike[str]) -> None:
 
 
 def rename(path: str | PathLike[str], target: str | PathLike[str]) -> None:
-    """Give a file another name, over an older one; in a stage, at its commit point."""
+    """Rename a file, and replace an older one of this name; while changes are staged, at the commit point."""
     staged = _staged.get()
     if staged is None:
         os.replace(path, target)
@@ -157,9 +157,9 @@ def remains(path: str | PathLike[str]) -> bool:
 
 JOURNAL = ".odtc-journal"
 SCHEMA = "odtc.journal/2"
-LONGEST = 200  # bytes of a stem in the name of its journal
-LARGEST = 1 << 20  # bytes of a journal: one of ours has a few lines
-# Ends of the names that a journal may give to a file, and of files that it may remove; others change one by one.
+LONGEST = 200  # largest number of bytes of a stem in the name of its journal
+LARGEST = 1 << 20  # largest size of a journal in bytes; a journal that odtc writes has a few lines
+# Suffixes of the files that a journal may rename or remove; files with other suffixes are changed one by one.
 REMOVED = (
     *(
         ".odt.json",
@@ -181,9 +181,10 @@ _tell: list[Callable[[str], object]] = []
 
 @contextlib.contextmanager
 def together(stem: str | PathLike[str]) -> Iterator[None]:
-    """Files written and removed inside (odtc.base.atomic_write) change at one commit point, if the block ends well.
+    """Change all files that are written or removed inside this context (odtc.base.atomic_write) at one commit point, if
+    it ends without an error.
 
-    Inside another such block it is a part of that. Files of other stems, or in other folders by a link, are replaced
+    A nested context is part of the outer one. Files of other stems, or in other folders because of a link, are replaced
     one by one, before the commit point. Raises OutputError.
     """
     stem = Path(stem)
@@ -203,7 +204,7 @@ def together(stem: str | PathLike[str]) -> Iterator[None]:
 
 
 def _change(stem: Path, staged: Staged) -> None:
-    """Make all staged changes: those that a journal may name at one commit point, after the others."""
+    """Make all staged changes: first those that a journal may not name, and then all others at one commit point."""
     removals = [path for path in staged.removals if os.path.lexists(path)]
     several = len(staged.moves) + len(removals) > 1
     moves = [move for move in staged.moves if several and _belongs(move[1], stem, MOVED)]
@@ -224,7 +225,7 @@ def _change(stem: Path, staged: Staged) -> None:
         }
         with interrupts.held():
             _commit(stem, facts, staged)
-    with contextlib.suppress(OSError):  # as without file handles; all is done
+    with contextlib.suppress(OSError):  # for example without free file handles; all changes are made
         sweep(stem)
 
 
@@ -246,8 +247,8 @@ def settle(path: str | PathLike[str]) -> None:
 def expect_settled(path: str | PathLike[str]) -> None:
     """Raise OutputError if a replacement that the file may belong to was killed after its commit point.
 
-    For whoever reads the file: nothing is changed. A journal that is not ours is passed over; one whose process lives
-    is waited for.
+    For commands that only read the file: nothing is changed. A journal that odtc did not write is ignored; if the
+    process of a journal lives, this waits for it.
     """
     for stem in _stems_with_journals(path):
         names: list[str] = []
@@ -262,7 +263,7 @@ def expect_settled(path: str | PathLike[str]) -> None:
 
 
 class NotOurs(OutputError):
-    """A file has the name of a journal, and is not one that this user's odtc has written for these files."""
+    """A file has the name of a journal, but this user's odtc has not written it for these files."""
 
 
 def _stems_with_journals(path: str | PathLike[str]) -> list[Path]:
@@ -320,11 +321,11 @@ def _commit(stem: Path, facts: dict[str, Any], staged: Staged) -> None:
             system.hold(stream.fileno())
             stream.write(json.dumps(facts).encode())
             stream.flush()
-            if system.WINDOWS:  # an open file has no other name there
+            if system.WINDOWS:  # an open file cannot be renamed there
                 stream.close()
             while not system.publish(Path(name), journal):  # the commit point
                 _finish(stem)
-            moves, staged.moves = staged.moves, []  # whatever happens now, these files are needed
+            moves, staged.moves = staged.moves, []  # from now on these files must not be discarded
         finally:
             with contextlib.suppress(OSError):
                 os.unlink(name)
@@ -340,7 +341,7 @@ def _commit(stem: Path, facts: dict[str, Any], staged: Staged) -> None:
 
 
 def _apply(journal: Path, facts: dict[str, Any]) -> None:
-    """Make the changes of the journal, which may be repeated; then delete the journal."""
+    """Make the changes of the journal, which is safe to repeat; then delete the journal."""
     folder = journal.parent
     for temporary, (target, _) in facts["moves"].items():
         if os.path.lexists(folder / temporary):
@@ -370,9 +371,9 @@ def _finish(stem: Path) -> None:
 
 @contextlib.contextmanager
 def _left_journal(stem: Path) -> Iterator[dict[str, Any]]:
-    """The content of a journal that a killed process has left; it is locked inside.
+    """Yield the content of a journal that a killed process has left, and keep it locked inside this context.
 
-    Raises FileNotFoundError once there is none, OutputError if its process takes longer than PATIENCE, NotOurs and
+    Raises FileNotFoundError if the journal is gone, OutputError if its process takes longer than PATIENCE, NotOurs and
     OSError.
     """
     journal, end = _journal(stem), time.monotonic() + PATIENCE
@@ -382,7 +383,7 @@ def _left_journal(stem: Path) -> Iterator[dict[str, Any]]:
             if system.abandoned(stream.fileno(), journal):
                 if system.WINDOWS:  # an open file cannot be removed there
                     stream.close()
-                if not journal.exists():  # another was quicker
+                if not journal.exists():  # another process was faster
                     raise FileNotFoundError
                 yield facts
                 return
@@ -415,7 +416,7 @@ def _not_ours(journal: Path) -> NotOurs:
 
 
 def _read(data: bytes, journal: Path, stem: str) -> dict[str, Any]:
-    """Return the journal; it may name files of its own stem only. Raises OutputError."""
+    """Return the content of a journal, which may only name files of its own stem. Raises OutputError."""
     try:
         facts = json.loads(data) if len(data) <= LARGEST else {}
         moves, removals, fits = dict(facts["moves"]), dict(facts["removals"]), facts["schema"] == SCHEMA
@@ -432,10 +433,10 @@ def _read(data: bytes, journal: Path, stem: str) -> dict[str, Any]:
 
 
 def _unchanged(journal: Path, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the steps whose files are as they were at the commit point. A file that was written again since is not
-    removed.
+    """Return the changes whose files are the same as at the commit point. A file that was written again since then is
+    not removed.
 
-    Raises OutputError if another file, or a link, is in the place of a file that is to be renamed.
+    Raises OutputError if a file that is to be renamed was replaced by another file or by a link.
     """
     folder = journal.parent
     for temporary, (target, digest) in facts["moves"].items():

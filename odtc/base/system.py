@@ -28,19 +28,19 @@ from typing import Any, Protocol
 
 WINDOWS = sys.platform == "win32"
 FOLDER = "odtc-run-"  # first part of the name of the temporary folder of a run
-FRESH = 2.0  # seconds in which a file may not yet be held by the process that makes it
+FRESH = 2.0  # seconds after its creation in which a file may not yet be locked by its process
 PROGRAMS = {b"\x7fELF", *(bytes.fromhex(sign) for sign in ("feedface feedfacf cefaedfe cffaedfe cafebabe".split()))}
 LARGE_PAGE = 1 << 21  # bytes
-LEAST_ADDRESS_SPACE = 1 << 30  # bytes; a fit of a small table reserves 400 MB, and a compiler of kernels some more
+LEAST_ADDRESS_SPACE = 1 << 30  # bytes; a fit of a small table reserves 400 MB, and compiling kernels takes more
 THREADS_OF_LIBRARIES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS")
 ARENA_MAX = -8  # M_ARENA_MAX of glibc's malloc.h
-LOOK = 1.0  # seconds until a process looks again whether its parent is there
-SAFE_PATH, OURS = "PYTHONSAFEPATH", "odtc"  # any text sets it; by ours it is known again
-LOCK = ".lock"  # the file in it that its process holds
-# Waits until the process that holds its input is gone; then ends the group, and on Linux all whose environment holds
-# its mark, and removes the folder.
-# Waits for the name of the input, which comes when the watcher is at work, then becomes the command in its arguments;
-# if we die before, it ends. A command whose input we hold ourselves receives an empty name.
+LOOK = 1.0  # seconds between two checks whether the parent process still runs
+SAFE_PATH, OURS = "PYTHONSAFEPATH", "odtc"  # any text sets this variable; by our text we recognise that we set it
+LOCK = ".lock"  # the file in the folder of a run that its process keeps locked
+# WATCH waits until its input closes, because the process that writes to it has ended. Then it ends the group, and on
+# Linux all processes with the mark in their environment, and removes the folder.
+# GATE waits for the name of the input file, which is sent when the watcher runs, and then becomes the command in its
+# arguments; if this process dies before, it ends. For a command to whose input we write ourselves the name is empty.
 GATE = 'IFS= read -r input || exit 1; if [ "$input" ]; then exec "$@" < "$input"; else exec "$@"; fi'
 WATCH = (
     'IFS= read -r group && IFS= read -r folder && IFS= read -r mark && [ "$mark" ] || exit; cat > /dev/null; '
@@ -69,9 +69,9 @@ def forget_in_forks(forget: Callable[[], None]) -> None:
 
 
 def shut_out_working_directory() -> None:
-    """Have no Python that this process starts, by whatever library, import from the working directory.
+    """Prevent every Python that this process or a library starts from importing from the working directory.
 
-    Without it `python -m` and `python -c` look there first, so a file called joblib.py would run in each worker.
+    Otherwise `python -m` and `python -c` look there first, so a file called joblib.py would run in each worker.
     """
     if SAFE_PATH not in os.environ:
         os.environ[SAFE_PATH] = OURS
@@ -84,7 +84,7 @@ def child_python(module: str, *words: str) -> list[str]:
 
 
 def python_environment() -> dict[str, str]:
-    """Return the environment in which another Python finds this very package."""
+    """Return the environment in which another Python imports this copy of the package."""
     package = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
     return os.environ | {"PYTHONPATH": path}
@@ -96,7 +96,7 @@ def program_environment() -> dict[str, str]:
 
 
 def own_group() -> dict[str, Any]:
-    """Return the keywords of `subprocess.Popen` by which a process is started in a group of its own."""
+    """Return the keywords of `subprocess.Popen` that start a process in a new process group."""
     return {"creationflags": 0x00000200} if WINDOWS else {"start_new_session": True}  # CREATE_NEW_PROCESS_GROUP
 
 
@@ -110,7 +110,7 @@ def interrupt_group(pid: int) -> None:
 
 
 def has_ended(process: Process) -> bool:
-    """Return whether a process has ended. It is not waited for, so its number stays its own."""
+    """Return whether a process has ended. It is not reaped, so the system does not give its number to another one."""
     if process.returncode is not None or not hasattr(os, "waitid"):
         return process.poll() is not None
     with contextlib.suppress(ChildProcessError):
@@ -128,16 +128,15 @@ def end_group(process: Process) -> None:
 
 
 def end_marked(mark: str) -> None:
-    """End the processes whose environment contains a text, of whatever group and session: those that a program has
-    left running.
+    """End the processes that a program has left running, in any group and session, by a text in their environment.
 
-    Only on Linux; elsewhere they continue, as do those that cleared their environment.
+    Only on Linux; elsewhere they continue, and so do processes that cleared their environment.
     """
     if not hasattr(os, "pidfd_open") or not hasattr(signal, "pidfd_send_signal"):
         return
     told, seen = mark.encode(), set()
     while found := [pid for pid in _processes() if pid not in seen and _end_if(pid, told)]:
-        seen.update(found)  # processes that they have started meanwhile are found in the next round
+        seen.update(found)  # processes that they started in the meantime are found in the next round
 
 
 def _processes() -> list[int]:
@@ -148,8 +147,8 @@ def _processes() -> list[int]:
 
 
 def _end_if(pid: int, told: bytes) -> bool:
-    """End a process if its environment contains these bytes; its number is held, so that it cannot be another process
-    by then."""
+    """End a process if its environment contains these bytes. A pidfd makes sure that the signal reaches the process
+    that was checked, and not a newer one with the same number."""
     try:
         held = os.pidfd_open(pid)
     except OSError:
@@ -222,7 +221,7 @@ def signal_main_thread(number: int) -> None:
 
 
 def children_cpu_seconds() -> float | None:
-    """CPU seconds of the processes that this one started and waited for; None on Windows, which does not count them."""
+    """Return the CPU seconds of the child processes that this one has waited for; None on Windows."""
     if WINDOWS:
         return None
     import resource
@@ -232,7 +231,7 @@ def children_cpu_seconds() -> float | None:
 
 
 def address_space_left() -> int | None:
-    """Bytes of memory that a limit of the system (`ulimit -v`) leaves to this process; None without one."""
+    """Return the bytes of memory that a limit of the system (`ulimit -v`) leaves to this process; None without one."""
     if WINDOWS:
         return None
     import resource
@@ -249,8 +248,8 @@ def address_space_left() -> int | None:
 
 @contextmanager
 def address_space_limited(more: int | None) -> Iterator[None]:
-    """Inside, this process may take this many more bytes of memory (None: any number), beyond which Python raises
-    MemoryError; on Windows and macOS memory is not limited."""
+    """Limit the memory that this process may take inside this context to this many more bytes (None: no limit). Python
+    raises MemoryError beyond it. On Windows and macOS memory is not limited."""
     left = address_space_left()
     if more is None or sys.platform != "linux" or (left is not None and left <= more):
         yield
@@ -270,7 +269,7 @@ def prepare_address_space() -> str:
     """Fit the libraries into a limited address space (`ulimit -v`), before any is loaded; return why they do not fit.
 
     Each thread of a library reserves address space, so with a limit each library has one thread, and malloc one arena.
-    Libraries end the process without a message if they get too little, so less than they need is refused.
+    Libraries end the process without a message if they get too little memory, so a limit below their need is refused.
     """
     if WINDOWS:
         return ""
@@ -303,7 +302,7 @@ def return_freed_memory() -> None:
 
 
 def cache_folder() -> Path:
-    """Return this user's folder for files that odtc can make again."""
+    """Return this user's cache folder, for files that odtc can create again."""
     if WINDOWS:
         folder = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")
     elif sys.platform == "darwin":
@@ -314,7 +313,7 @@ def cache_folder() -> Path:
 
 
 def cores() -> int:
-    """Return how many processors this process may use; on macOS and Windows, which set no limit, how many there are."""
+    """Return the number of processors that this process may use; on macOS and Windows, the number of the machine."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -380,8 +379,8 @@ def past_the_cache(handle: int, direct: bool) -> bool:
 
 
 def memory_in_large_pages(size: int) -> memoryview:
-    """Memory for writes past the cache, which begins where a page of 2 MiB does, in such pages if the system has them
-    (Linux): each write has the system look up the pages that it takes from, and a disk is given few long pieces."""
+    """Return memory for writes that bypass the cache, aligned to 2 MiB, and in pages of this size if the system has
+    them (Linux): the system then looks up fewer pages for each write, and gives the disk a few long pieces."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):
         return memoryview(mmap.mmap(-1, size))
     held = mmap.mmap(-1, size + LARGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -396,8 +395,9 @@ def memory_in_large_pages(size: int) -> memoryview:
 def open_file(path: str | os.PathLike[str], follow: bool = True) -> io.BufferedReader:
     """Open a regular file for reading.
 
-    For files that another file names, or that are found by their names: a pipe, a socket or a device may never end.
-    Raises OSError for these, for a folder, and if the file cannot be opened; also for a link, unless it is to `follow`.
+    Use it for a file that another file names, or that was found by its name, because reading a pipe, a socket or a
+    device might never end. Raises OSError for these, for a folder, for a link unless `follow`, and if the file cannot
+    be opened.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
@@ -417,8 +417,8 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
 
 
 def expect_replaceable(path: Path) -> None:
-    """Raise PermissionError if this user may not put a new file in the place of a path: into a folder that is not
-    writable, or, in a shared folder such as /tmp, instead of another user's file."""
+    """Raise PermissionError if this user may not replace the file at a path, because the folder is not writable, or
+    because the file belongs to another user and the folder is shared, such as /tmp."""
     folder = path.parent
     effective = os.access in os.supports_effective_ids
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
@@ -431,12 +431,12 @@ def expect_replaceable(path: Path) -> None:
 
 
 def is_own(handle: int) -> bool:
-    """Return whether an open file belongs to the user of this process; True on Windows, which has other rights."""
+    """Return whether an open file belongs to the user of this process; always True on Windows."""
     return WINDOWS or os.fstat(handle).st_uid == os.geteuid()
 
 
 def left_behind(path: Path) -> bool:
-    """Return whether the file is ours and its process has ended: it was written under `hold`, and is not held."""
+    """Return whether the file is this user's and its process has ended, because nobody holds its lock (`hold`)."""
     try:
         if WINDOWS or path.is_symlink():
             return False
@@ -453,12 +453,12 @@ def left_behind(path: Path) -> bool:
 
 
 def abandoned(handle: int, path: Path) -> bool:
-    """Return whether no process holds this open file; on Windows, which has no such locks, whether it is old."""
+    """Return whether no process has locked this open file; on Windows, which has no such locks, whether it is old."""
     return time.time() - path.stat().st_mtime > FRESH if WINDOWS else hold(handle)
 
 
 def publish(path: Path, name: Path) -> bool:
-    """Give a file a name that no other file has, in one step; False if another has it."""
+    """Give a file a new name in one step; return False if another file has this name."""
     try:
         if WINDOWS:
             path.rename(name)
@@ -475,7 +475,7 @@ def publish(path: Path, name: Path) -> bool:
 
 @contextlib.contextmanager
 def run_folder() -> Iterator[Path]:
-    """A temporary folder for one run. The folders of runs whose process was killed are removed before."""
+    """Make a temporary folder for one run, after removing the folders of runs whose process was killed."""
     place = Path(tempfile.gettempdir())
     for old in place.glob(f"{FOLDER}*"):
         if not old.is_symlink() and left_behind(old / LOCK):
@@ -487,7 +487,7 @@ def run_folder() -> Iterator[Path]:
 
 
 class Descriptor:
-    """A file descriptor that several may turn away at once: the first does it, the last turns it back."""
+    """A file descriptor that several threads may silence at once: the first one redirects it, the last restores it."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -509,15 +509,15 @@ class Descriptor:
                     os.close(self.kept)
 
 
-# What libraries print there, past Python: a thread of polars that comes to its end prints its stack to the latter,
-# in addition to the exception that reaches us.
+# Libraries print to these directly, for example a panicking thread of polars prints its stack to STDERR, in addition
+# to raising the exception.
 STDOUT, STDERR = Descriptor(1), Descriptor(2)
 
 
 def _turned_away(number: int) -> int:
-    """Return a copy of this descriptor, which then leads nowhere; -1 if it is closed.
+    """Redirect this descriptor to the null device, and return a copy of the original; -1 if it is closed.
 
-    Raises OSError if there are too few descriptors.
+    Raises OSError if no descriptors are left.
     """
     try:
         kept = os.dup(number)

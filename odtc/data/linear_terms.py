@@ -1,9 +1,9 @@
-"""Terms of hyperplanes: numbers scaled to [0, 1] and indicators of levels; and hyperplanes in original units.
+"""Terms of hyperplanes (numbers scaled to [0, 1], and indicators of levels), and hyperplanes in original units.
 
-A model finds h·z <= g over scaled columns z. `LinearTerms.split` converts that to a split in the data's own units,
-with as few digits as the rows allow: a coefficient is rounded, or left out, only if each relevant row stays on its
-side and half of the gap between the sides remains; the bound is the shortest number in the middle of the gap. So the
-displayed numbers are the numbers that the tree uses.
+A model finds h·z <= g over scaled columns z. `LinearTerms.split` converts it to a split in the units of the data, with
+as few digits as the rows allow: a coefficient is rounded, or left out, only if each relevant row stays on its side and
+half of the gap between the sides remains. The bound is the shortest number in the middle of the gap. So the tree uses
+exactly the numbers that are displayed.
 """
 
 from dataclasses import replace
@@ -23,13 +23,13 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Split, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
 
-FAR = 1e9  # what `by_quantiles` clips to, so that sums stay numbers
+FAR = 1e9  # `by_quantiles` clips cells to ± this, so that sums stay finite
 
 
 @value_class
 class LinearTerms:
-    """Column j of `Z` (float64, (rows, terms)) is `terms[j]` with weight 1, minus low[j], divided by span[j]; it is in
-    [0, 1] unless `by_quantiles` scaled it."""
+    """Scaled terms: column j of `Z` (float64, (rows, terms)) is `terms[j]` with weight 1, minus low[j], divided by
+    span[j]. It is in [0, 1] unless `by_quantiles` scaled it."""
 
     Z: np.ndarray
     terms: tuple[Term, ...]
@@ -48,10 +48,11 @@ class LinearTerms:
         refuse_missing: bool = False,
         gaps: bool = False,
     ) -> "LinearTerms":
-        """Return every number that varies, and every level of a category that occurs (of two levels the second).
-        `only` names the features to take. A number with missing cells has no place on a side: it is left out, or,
-        with `refuse_missing`, a ChoiceError. With `gaps` it is taken, and a missing cell of Z is the middle of its
-        column, for fits that know of it; a split that weighs the column sends such a row right."""
+        """Return the terms of all numeric columns that vary, and of all levels that occur (of two levels, only the
+        second). `only` are the positions of the features to use. A numeric column with missing cells is left out, or,
+        with `refuse_missing`, raises ChoiceError, because a row without the number is on neither side. With `gaps` it
+        is used, and missing cells of Z are the middle of the column; the caller must handle such rows, because a split
+        that weighs the column sends them right."""
         terms, columns, missed = [], [], []
         for place, feature in enumerate(features):
             if only is not None and place not in only:
@@ -99,7 +100,7 @@ class LinearTerms:
     def unscaled(self) -> "LinearTerms":
         """Return the same terms in the units of the data: no column is shifted or divided by its range."""
         raw = self.Z * self.span + self.low
-        for j, term in enumerate(self.terms):  # the cells themselves, which the scaling may have rounded
+        for j, term in enumerate(self.terms):  # from the original cells, because scaling may have rounded them
             raw[:, j] = _filled(term.of(self.values))
         return replace(self, Z=raw, low=np.zeros(self.n), span=np.ones(self.n), is_scaled=False)
 
@@ -115,8 +116,8 @@ class LinearTerms:
 
     @cached_property
     def _whole(self) -> tuple[np.ndarray, list[int]]:
-        """The cells of each term, from its least one, as whole numbers (objects, (rows, terms)), and of each term the
-        whole number by which Z is 1."""
+        """The cells of each term minus the least one, as whole numbers (objects, (rows, terms)), and for each term the
+        whole number that is 1 in Z."""
         cells, ones = np.zeros(self.Z.shape, object), []
         for j, term in enumerate(self.terms):
             whole, unit = whole_numbers(_filled(term.of(self.values)))
@@ -125,7 +126,7 @@ class LinearTerms:
         return cells, ones
 
     def exact_sums(self, h: np.ndarray) -> tuple[np.ndarray, list[Fraction]]:
-        """Return the sums h·z in exact numbers, for cells as they were written.
+        """Return the sums h·z in exact numbers, for the cells as written in the data file.
 
         Parameters
         ----------
@@ -136,19 +137,19 @@ class LinearTerms:
         sums : whole numbers, objects (rows,)
             c h'·z + b for one c > 0, one b, and weights h' that differ from h by rounding.
         sizes : list of Fraction
-            c |h'_j| of each term.
+            c |h'_j| for each term.
         """
         cells, ones = self._whole
         weights, _ = whole_numbers(np.array([float(Fraction(float(one)) / span) for one, span in zip(h, ones)]))
         return cells @ weights.astype(object), [abs(int(w)) * span for w, span in zip(weights, ones)]
 
     def by_quantiles(self, share: float = 0.05) -> "LinearTerms":
-        """Return the same terms, scaled so that [0, 1] contains all but this share of a column at either end; then a
-        few outliers do not press the other numbers together. Where those quantiles are equal, the scale is by all
-        of the column, as before."""
+        """Return the same terms, scaled so that [0, 1] contains all but this share of a column at either end. Then a
+        few outliers do not press the other numbers together. If the two quantiles of a column are equal, the column
+        keeps its scale."""
         if not self.n:
             return self
-        # Of the cells themselves: where one of them is 1e300, all others are 0 on a scale of [0, 1].
+        # From the original cells, because if one of them is 1e300, all others are 0 on the scale of [0, 1].
         raw = np.column_stack([_filled(term.of(self.values)) for term in self.terms])
         low, high = np.quantile(raw, [share, 1 - share], axis=0)
         kept = high > low
@@ -158,31 +159,30 @@ class LinearTerms:
         return replace(self, Z=Z, low=low, span=span)
 
     def squeezed(self, least: float) -> list[str]:
-        """Return the names of the numbers for which all rows, except for a twentieth at either end, are within less
-        than `least` of the whole range: with such outliers, hyperplanes with a margin can hardly distinguish the
-        other rows."""
+        """Return the names of numeric columns with outliers: all rows, except for a twentieth at either end, are within
+        less than the share `least` of the range. Hyperplanes with a margin can hardly distinguish these rows."""
         share = self.by_quantiles().span / self.span
         return [self.features[term.feature].name for term, part in zip(self.terms, share) if part < least]
 
     def same_plane(self, other: "LinearTerms", h: np.ndarray, g: float) -> tuple[np.ndarray, float]:
-        """Return (h, g) on the scale of these terms of a hyperplane on the scale of the same terms of another one."""
+        """Convert a hyperplane (h, g) from the scale of `other`, which has the same terms, to the scale of this one."""
         # Σ_j h_j (x_j - low'_j) / span'_j <= g   with x_j = low_j + span_j z_j
         by = h / other.span
         return by * self.span, g - float(by @ (self.low - other.low))
 
     def split(self, h: np.ndarray, rows: np.ndarray, left: np.ndarray, g: float | None = None) -> Split | None:
-        """Return the split in original units along h (terms,) that sends the rows in `rows` (indices) left that are
-        marked in `left` (bool).
+        """Return a split in original units, with a normal vector close to h (terms,), that sends exactly those of the
+        rows `rows` (indices) left that are marked in `left` (bool).
 
-        None if there is no such split along h, or a side is empty. With `g` it is h·z <= g for other rows, too:
-        coefficients keep three digits or more, and the bound is near g.
+        None if no such split exists, or if a side is empty. With `g` the split is close to h·z <= g for other rows,
+        too: coefficients keep three digits or more, and the bound is near g.
         """
         return self.splits(h, rows, [left], g)[0]
 
     def splits(
         self, h: np.ndarray, rows: np.ndarray, lefts: list[np.ndarray], g: float | None = None
     ) -> list[Split | None]:
-        """Return parallel splits, with the same coefficients."""
+        """Return parallel splits, which have the same coefficients; the parameters are as in `split`."""
         X, size = self.values[rows], np.abs(h)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             weight = np.where(size > 1e-9 * size.max(initial=0.0), h / self.span, 0.0)
@@ -204,15 +204,15 @@ class LinearTerms:
     def _cut(
         self, weight: np.ndarray, X: np.ndarray, left: np.ndarray, at: float | None = None
     ) -> tuple[Oblique, float] | None:
-        """Return (split, gap between the sides relative to the spread of the sums) with these weights, and a bound
-        near `at` or else in the middle; None if they do not separate the rows in this way."""
+        """Return (split, gap) with these weights and a bound near `at`, by default in the middle of the gap; None if
+        the weights do not separate the rows in this way. The gap is relative to the spread of the sums."""
         if left.all() or not left.any():
             return None
         terms = tuple(Term(term.feature, float(w), term.level) for term, w in zip(self.terms, weight) if w)
         total = np.zeros(len(X))
         for term in terms:
             total = total + term.of(X)
-        known = ~np.isnan(total)  # the others go right
+        known = ~np.isnan(total)  # rows with a missing cell go right
         if not terms or (left & ~known).any() or not (known & ~left).any():
             return None
         low, high = float(total[left].max()), float(total[known & ~left].min())
@@ -221,7 +221,7 @@ class LinearTerms:
         return Oblique(terms, shortest_between(low, high, at)), (high - low) / float(np.ptp(total[known]))
 
     def _simple(self, split: Oblique, X: np.ndarray, left: np.ndarray) -> Split:
-        """Return a threshold if only one number is weighed, a set of levels if only one category is."""
+        """Return the split as a threshold if it weighs only one number, or as a set of levels if only one category."""
         if len(split.features) > 1:
             return split
         place = split.features[0]
@@ -240,8 +240,8 @@ def _filled(column: np.ndarray) -> np.ndarray:
 
 
 def raw_values(encoded: Encoded) -> np.ndarray:
-    """Return float64 (rows, features): the cells of each encoded row, as of Dataset.X. Raises ChoiceError if rows of
-    data that differ are one row here."""
+    """Return float64 (rows, features): the cells of each encoded row, as in Dataset.X. Raises ChoiceError if data rows
+    with different cells were merged into one."""
     found = encoded.values
     if found is None:
         raise ChoiceError(
@@ -252,8 +252,8 @@ def raw_values(encoded: Encoded) -> np.ndarray:
 
 
 def shortest_between(low: float, high: float, at: float | None = None) -> float:
-    """Return the shortest double b with low <= b < high, from the middle half if that has one; with `at`, within a
-    fiftieth of high - low of it if it is between them."""
+    """Return the double b with the fewest digits that satisfies low <= b < high, from the middle half if possible. If
+    `at` is between low and high, b is within (high - low) / 50 of it."""
     width = high - low
     middle, off = float(midpoints(np.array([low, high]))[0]), width / 4
     if at is not None and low <= at < high:
@@ -266,8 +266,8 @@ def shortest_between(low: float, high: float, at: float | None = None) -> float:
 
 
 def sparsest_hyperplane(Z: np.ndarray, left: np.ndarray, most: int = 300_000) -> np.ndarray | None:
-    """Return float64 (terms,): of the hyperplanes h·z <= g that separate the rows in this way, one of least |h|_1
-    for a gap of 2, and so of few terms; None if none does, or if there are more than `most` cells to look at.
+    """Return float64 (terms,): h of a hyperplane h·z <= g that separates the rows in this way, with the least |h|_1 for
+    a gap of 2, and so with few terms. None if no hyperplane does, or if Z has more than `most` cells.
 
         min Σ_j |h_j|   s.t.   g - h·z_i >= 1  (i left),   h·z_i - g >= 1  (i right)
     """
@@ -284,5 +284,5 @@ def sparsest_hyperplane(Z: np.ndarray, left: np.ndarray, most: int = 300_000) ->
 
 
 def _rounded(weight: np.ndarray, digits: int) -> np.ndarray:
-    """Return the values rounded to this many digits after the first digit of the largest."""
+    """Return the values rounded to this many digits after the first digit of the largest value."""
     return np.array([float(f"{w:.{digits}g}") for w in weight.tolist()])

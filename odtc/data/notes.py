@@ -1,7 +1,7 @@
 """Remarks on a table before a tree is fitted to it, one sentence each.
 
-Each remark is one function of a data set in `REMARKS`; another remark is another function. None of them refuses
-anything: the run continues with the data as it was read.
+Each remark is a function of a data set in `REMARKS`; a new remark is a new function. Remarks never stop a run: it
+continues with the data as it was read.
 """
 
 import contextlib
@@ -35,8 +35,8 @@ from odtc.data.table.level_orders import is_range, order_of_words, order_text
 from odtc.data.task import TASKS
 from odtc.errors import TimeLimitReached
 
-GRADES, CODES = 10, 20  # largest number of classes that are numbers, and whole numbers, without a remark
-FEW = 3  # number of rows of a class from which on there is no remark on it
+GRADES, CODES = 10, 20  # up to this many classes that are numbers, or whole numbers, cause no remark
+FEW = 3  # a class with at least this many rows causes no remark
 # Remarks on a table in memory, by kind, without anything that differs from one part of the rows to the next, because
 # Python shows a warning of the same text once. For columns that should not be categories:
 OF_WORDS = {
@@ -55,17 +55,17 @@ OF_NUMBERS = {
     "if it is one",
 }
 LEAK = "decides the label by itself; remove it if it would not be known at prediction time"
-MOST_MARKED = 10**10  # numbers below it may be marks of missing cells: 9, 99, 999, …
-MEASURES = 5  # one of so many numbers, at least, is written with a unit or a mark in a column of such
-SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
-LOOK = 1000  # rows that a column is looked at first
-IDENTIFIER = 20  # rows from which on a column of different values is remarked on
+MOST_MARKED = 10**10  # only smaller numbers may be marks of missing cells: 9, 99, 999, …
+MEASURES = 5  # in a column of measures, at least one number in this many is written with a unit or a mark
+SHARE = 0.8  # share of the levels of a column that must look like dates, or like numbers with a unit
+LOOK = 1000  # rows of a column that are examined first
+IDENTIFIER = 20  # rows from which on a column without repeated values causes a remark
 NAMED_IDENTIFIER = re.compile(r"(?i:(.*[_. -])?(id|ids|uuid|guid|nr|no|number|nummer))|.*[a-z0-9](I[dD]|N[rR])")
 OF_TIMES = {"time", "times", "days", "months", "weeks", "years", "duration", "futime", "survival_time", "followup", "t"}
 OF_EVENTS = {"event", "events", "status", "cens", "censor", "censored", "death", "dead", "died", "fustat", "observed"}
 OF_COUNTS = {"freq", "frequency", "count", "counts"}  # names of columns that contain numbers of equal rows
-DWARFS = 10**5  # times as far from the median as any other: one number decides nearly the whole error
-IMBALANCE = 0.05  # share of the rest of two classes below which a tree may do without it
+DWARFS = 10**5  # a number this many times farther from the median than any other decides nearly the whole error
+IMBALANCE = 0.05  # if the smaller of two classes has less than this share, the best tree may never predict it
 MARKS = {"-", "--", ".", "n/a", "n.a.", "n.a", "na", "none", "nil", "missing", "unknown", "nan", "null"}
 MARKS |= {"k.a.", "k. a.", "keine angabe", "s/d", "n/d", "n.d.", "nd", "inconnu", "unbekannt"}
 MARKS |= {"not available", "(blank)", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "#null!"}  # of Excel
@@ -93,7 +93,7 @@ class Note:
     column: str
     kind: str
     text: str
-    of_many: str = ""  # the same, without an example, for several columns; "" if each has its own remark
+    of_many: str = ""  # the remark for several columns, without an example; "" if each column has its own remark
 
     def to_json(self) -> dict:
         """Return the note as an object of JSON: column, kind, text."""
@@ -101,12 +101,12 @@ class Note:
 
 
 def notes_on(dataset: Dataset) -> list[Note]:
-    """Return the remarks on a data set; those for which there was time, if there is a deadline.
+    """Return the remarks on a data set. With a deadline, remarks for which there is no time are left out.
 
     Parameters
     ----------
     dataset : Dataset
-        As it was read; auxiliary columns are not looked at.
+        As it was read; auxiliary columns are not examined.
 
     Returns
     -------
@@ -124,8 +124,8 @@ def notes_on(dataset: Dataset) -> list[Note]:
 
 
 def _folded(notes: list[Note]) -> Iterator[Note]:
-    """Return the remarks in their order; a remark on more than FEW columns is one remark, at the place of the first of
-    them."""
+    """Return the remarks in their order; if more than FEW columns have the same remark, it is merged into one at the
+    position of the first."""
     columns: dict[str, list[str]] = {}
     for note in notes:
         if note.of_many:
@@ -140,8 +140,8 @@ def _folded(notes: list[Note]) -> Iterator[Note]:
 
 
 def notes_on_columns(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]:
-    """Return remarks on columns from which no rule should be learnt as they are: dates, names of rows, numbers with
-    words or marks of missing cells among them.
+    """Return remarks on columns that should be changed or left out before a rule is learnt from them, such as dates,
+    names of rows, and numbers mixed with words or with marks of missing cells.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def notes_on_columns(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]
     Returns
     -------
     list of Note
-        Their texts name no option of a command line, and no value.
+        Their texts mention neither command-line options nor values.
     """
     rows = Dataset("X", X, np.zeros(len(X), np.int32), features, (), np.ones(len(X)))
     texts = {feature.name: OF_WORDS if feature.kind == CATEGORICAL else OF_NUMBERS for feature in features}
@@ -165,12 +165,12 @@ def notes_on_columns(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]
 
 
 def notes_on_classes(dataset: Dataset) -> list[Note]:
-    """Return the remarks on columns that determine the class, and on one of two classes that few rows have.
+    """Return the remarks on columns that determine the class, and on a rare class of two.
 
     Parameters
     ----------
     dataset : Dataset
-        Of classes.
+        A data set for classification.
 
     Returns
     -------
@@ -250,8 +250,8 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
 
 
 def _counts(dataset: Dataset) -> Iterator[Note]:
-    """Return a remark on a column, or the target, that contains how many rows each row represents, as in tables of
-    counts."""
+    """Return a remark on a column, or the target, that contains the number of rows that each row represents, as in
+    tables of counts."""
     for feature, known in _known_numbers(dataset):
         are_counts = len(known) and (known >= 0).all() and (known == np.round(known)).all() and (known > 1).any()
         if feature.name.lower() in OF_COUNTS and are_counts:
@@ -323,8 +323,8 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
 
 
 def _of_form(feature: Feature, others: Sequence[str]) -> list[Note] | None:
-    """Return the remark on levels that look like dates, times, durations or measures, without a remark on dates in a
-    given order; None for all other levels. `others` are the levels that do not mean a missing cell."""
+    """Return the remark on levels that look like dates, times, durations or measures; an empty list for dates whose
+    order is given, None for all other levels. `others` are the levels that do not mean a missing cell."""
     shown = f"{feature.levels[0]!r}"
     if _most(others, DATE.fullmatch) and not are_numbers(others, feature.decimal):  # 1026.4 is not a month
         return [] if feature.ordered else [Note(feature.name, "date", _of_dates(feature.name, others, shown))]
@@ -377,7 +377,7 @@ def _of_numbers(
 
 
 def _of_many_levels(dataset: Dataset, feature: Feature, column: np.ndarray) -> list[Note]:
-    """Return the remark on a column with few rows for each of its levels, if it is such a column."""
+    """Return the remark on a column if it has few rows for each of its levels."""
     if not (dataset.n_rows >= IDENTIFIER and dataset.n_rows / 2 < len(np.unique(column)) <= 0.9 * dataset.n_rows):
         return []
     text = (
@@ -396,7 +396,7 @@ def _scales(dataset: Dataset) -> Iterator[Note]:
         if (order := order_of_words(levels)) is None:
             continue
         marks = [level for level in feature.levels if level not in levels]
-        told = order_text(feature.name, [*order, *marks])  # a mark is a level, and an order names all of them
+        told = order_text(feature.name, [*order, *marks])  # marks are levels, too, and an order names all levels
         unless = f"the last unless {option('missing_mark')} names it"
         beside = f" (and {', '.join(map(repr, marks))}, {unless})" if marks else ""
         yield Note(
@@ -410,7 +410,7 @@ def _scales(dataset: Dataset) -> Iterator[Note]:
 
 
 def _of_other_manner(feature: Feature) -> Note:
-    """Return the remark on a column of numbers that the decimal sign of the file does not read."""
+    """Return the remark on a column of numbers that cannot be read with the decimal sign of the file."""
     return Note(
         feature.name,
         "number",
@@ -434,7 +434,7 @@ def _of_signs(words: list[str], example: str) -> tuple[str, str]:
 
 
 def _of_marks_among(words: list[str]) -> tuple[str, str]:
-    """Return the same for numbers among which are a few words that may be marks of missing cells."""
+    """Return the same advice for numbers mixed with a few words that may be marks of missing cells."""
     found = {sign: zip(words, written_numbers.values_of(words, sign)) for sign in SIGNS}
     others = {sign: [word for word, value in pairs if value is None] for sign, pairs in found.items()}
     sign = min(others, key=lambda sign: len(others[sign]))
@@ -466,7 +466,7 @@ def _thousands(dataset: Dataset) -> Iterator[Note]:
             continue
         parted = known[known != np.round(known)]
         thousands = np.round(parted * 1000)
-        # 1.500 equals 1.5 and cannot be distinguished from it: most such cells end in another digit than 0.
+        # 1.500 equals 1.5 and cannot be distinguished from it, but most such cells end in another digit than 0.
         if np.allclose(parted * 1000, thousands, rtol=0, atol=1e-6) and 2 * (thousands % 10 > 0).sum() >= len(parted):
             yield Note(
                 feature.name,
@@ -494,8 +494,8 @@ def _of_dates(name: str, dates: list[str], shown: str) -> str:
 
 
 def _numbers_for_missing(dataset: Dataset) -> Iterator[Note]:
-    """Return remarks on columns of numbers in which -999, 9999 or the like is far from all others, as a mark of a
-    missing cell."""
+    """Return remarks on columns of numbers in which a value such as -999 or 9999 is far from all others, because it may
+    mark missing cells."""
     for feature, known in _known_numbers(dataset):
         for mark in (known.min(), known.max()) if len(known) else ():
             digits = str(int(abs(mark))) if abs(mark) < MOST_MARKED and mark == int(mark) else ""
@@ -519,7 +519,7 @@ def _numbers_for_missing(dataset: Dataset) -> Iterator[Note]:
 
 
 def _equal_columns(dataset: Dataset) -> Iterator[Note]:
-    """Yield one remark on all columns that are equal to one before them."""
+    """Yield one remark on all columns that are equal to an earlier column."""
     first: dict[bytes, Feature] = {}
     equal = []
     for feature, column in _columns(dataset):
@@ -572,7 +572,7 @@ def _left_out(dataset: Dataset) -> Iterator[Note]:
 
 
 def _twins(words: Sequence[str]) -> str:
-    """Return the first two words that differ in capitals only, in words; "" without such ones."""
+    """Return a text on the first two words that differ only in upper and lower case; "" without such words."""
     folded: dict[str, str] = {}
     pairs = ((folded.setdefault(word.casefold(), word), word) for word in words)
     return next((f"{twin!r} and {word!r}" for twin, word in pairs if twin != word), "")
@@ -586,15 +586,16 @@ def _left_numbers(dataset: Dataset, feature: Feature) -> bool:
 
 
 def _are_measures(levels) -> bool:
-    """Return whether most of the levels are numbers, and enough of them are written with a sign, a unit or a mark of
-    thousands: 973.50 next to 1,070.85 needs none."""
+    """Return whether most of the levels are numbers, and enough of them are written with a sign, a unit or a thousands
+    separator. Not all need one, for example 973.50 next to 1,070.85."""
     if not _most(levels, lambda level: MEASURE.fullmatch(level)):
         return False
     return MEASURES * sum(map(_is_measure, levels)) >= len(levels)
 
 
 def _marked(marks: list[str], column: str = "") -> str:
-    """Return the options that name marks of missing cells, three at most; one that contains = only for its column."""
+    """Return the options that name at most three marks of missing cells; a mark that contains = is named only for its
+    column."""
     named = [f"{column}={mark}" if column and "=" in mark else mark for mark in marks[:3]]
     return " ".join(option("missing_mark", [mark]) for mark in named) + (" …" if len(marks) > 3 else "")
 
@@ -643,7 +644,7 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
     n = dataset.n_rows
     if n < IDENTIFIER or _names_rows(dataset):
         return
-    few = slice(None, None, n // LOOK) if n > 2 * LOOK else None  # what most columns fail at once
+    few = slice(None, None, n // LOOK) if n > 2 * LOOK else None  # on these rows most columns fail at once
     for at, feature in enumerate(dataset.features):
         deadline.check()
         if few is not None and not _determines(dataset, at, few):
@@ -659,21 +660,21 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
 
 
 def _determines(dataset: Dataset, at: int, rows: slice) -> bool:
-    """Return whether, among some rows, each value of a column has rows of only one class: a number with few changes
-    between the classes, or a category whose levels are far fewer than the rows. If it is true for all rows, it is
-    true for some."""
+    """Return whether each value of a column determines the class among these rows. A number must change between the
+    classes only a few times, and a category must have far fewer levels than rows. If this is true for all rows, it is
+    true for any part of them, so a part is tried first."""
     numeric, y = dataset.features[at].kind == NUMERIC, dataset.y[rows]
     whole = rows == slice(None)
     values, place = distinct(dataset.X, at) if whole else np.unique(dataset.X[rows, at], return_inverse=True)
     if np.isnan(values[-1]) or (whole and (len(values) < 2 or (not numeric and len(values) > len(y) / 2))):
         return False
     label = np.empty(len(values), y.dtype)
-    label[place] = y  # of the last row with this value, and of all if the value determines it
+    label[place] = y  # the class of the last row with this value; of all its rows if the value determines it
     return not (label[place] != y).any() and (not numeric or np.count_nonzero(np.diff(label)) < len(dataset.classes))
 
 
 def _names_rows(dataset: Dataset) -> bool:
-    """Return whether the target has a class of its own for most rows."""
+    """Return whether most rows have a class that no other row has."""
     return dataset.n_rows >= IDENTIFIER and 2 * len(dataset.classes) > dataset.n_rows
 
 
@@ -752,7 +753,7 @@ def _dwarfing(dataset: Dataset) -> Iterator[Note]:
 
 
 def _many_numbers(dataset: Dataset) -> Iterator[Note]:
-    """Yield a remark on a target of many different numbers, which are classes without an order here."""
+    """Yield a remark on a target of many different numbers, because classification ignores their order."""
     numbers = numbers_of(dataset.classes) if len(dataset.classes) > GRADES else None
     if numbers and (len(numbers) > CODES or any(value != int(value) for value in numbers)):
         yield Note(
@@ -809,4 +810,4 @@ REMARKS = (
     _lost_weights,
     _dwarfing,
 )
-OF_CLASSES = (_many_numbers, _telling, _rare_classes, _times)  # that count the rows of classes
+OF_CLASSES = (_many_numbers, _telling, _rare_classes, _times)  # remarks that count the rows of classes

@@ -1,4 +1,4 @@
-"""Reading of further rows, to predict, score or test: in the codes of a tree, its features, levels and classes."""
+"""Read rows to predict, score or test, coded by the features, levels and classes of a tree."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -49,7 +49,7 @@ class CodedRows:
 def read_rows(
     path, features, classes, target, require_labels=False, weights=None, used=None, weights_may_lack=False
 ) -> Dataset:
-    """Read rows to predict or score, coded by the features and classes of a tree; none is left out.
+    """Read rows to predict or score, coded by the features and classes of a tree; no row is left out.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def read_rows(
     weights : str or None
         The column of weights.
     used : iterable of int or None
-        The positions of the features that the tree uses; the others need not be there. None for all.
+        The positions of the features that the tree uses; other columns may be absent. None for all.
     weights_may_lack : bool
         Whether the column of weights may be absent; rows then weigh 1.
 
@@ -113,7 +113,7 @@ def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarra
         The columns of an array are the features; otherwise they are found by name.
     features : sequence of Feature
     used : sequence of int
-        The positions of the features that the tree uses; the others need not be there.
+        The positions of the features that the tree uses; other columns may be absent.
 
     Returns
     -------
@@ -147,8 +147,8 @@ def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarra
 
 
 def read_numbers(path, column: str, features: Sequence[Feature] = ()) -> np.ndarray | None:
-    """Return float64 (rows,): the numbers of a column of a file, NaN in a missing cell; None if it has no such column,
-    or one that contains words. The file is read with the options of these features."""
+    """Return float64 (rows,): the numbers of a column of a file, NaN for a missing cell; None if the column is missing
+    or contains words. The file is read with the options of these features."""
     try:
         like = Feature(column, NUMERIC, decimal=decimal_of(features), layout=layout_of(features))
         return read_rows(path, (like,), (), "").X[:, 0]
@@ -160,8 +160,8 @@ def read_scored_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
     """Read rows of another file with their target, coded by the features of a data set whose task is not
     classification.
 
-    Rows without a target or a weight are left out; if `numbered`, the one auxiliary column is the position of each row
-    in the file, from 0. Raises DataError as `read_rows`, and for other actions.
+    Rows without a target or a weight are left out. If `numbered`, the only auxiliary column is the position of each row
+    in the file, from 0. Raises DataError as `read_rows` does, and for actions that the training data does not have.
     """
     frame, place, name, path = _opened(path, trained.features, range(len(trained.features)))
     features = trained.features
@@ -213,8 +213,8 @@ def read_scored_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
 
 
 def _opened(path, features: Sequence[Feature], used: Iterable[int]) -> tuple[pl.DataFrame, str, str, str | None]:
-    """Return (frame, its name in messages, its name, its path or None) of a file with these features, or of rows in
-    memory to test on."""
+    """Open a file with these features, or test rows in memory; return (frame, its name in messages, its name, its path
+    or None)."""
     if isinstance(path, pl.DataFrame):
         return path, "the rows to test on", "held out", None
     path = Path(path)
@@ -223,7 +223,7 @@ def _opened(path, features: Sequence[Feature], used: Iterable[int]) -> tuple[pl.
 
 
 def expect_columns(found: Sequence[str], place: str, roles: dict[str, Sequence[str]]) -> None:
-    """Raise DataError for a column of these roles, {role: names}, that is not among those found."""
+    """Raise DataError if a column of these roles, {role: names}, is not among the columns found."""
     for name in (name for names in roles.values() for name in names):
         if any(other.startswith(f"{name}\0") for other in found):
             raise DataError(f"expected one column {name!r} in {place}, got several; rename all but one")
@@ -260,7 +260,7 @@ def code_cells(
     -------
     X : float64 (rows, features)
     unknown : int
-        How many cells counted as missing.
+        The number of cells that count as missing.
 
     Raises
     ------
@@ -320,7 +320,7 @@ def code_frames(frames, place: str, tree, require_labels: bool = False, lenient:
     place : str
         The file, quoted, for messages.
     tree : Tree
-        The features that it uses, its classes and its target count.
+        Only the features that it uses, its classes and its target matter.
     require_labels : bool
         Whether rows are of no use without labels.
     lenient : bool

@@ -3,12 +3,12 @@
 Every split determines where a missing cell and an unseen level go: right, except for `Missing`, which sends the
 missing ones left. A new kind of split is one more class in `KINDS`. All have
 
-    features   the features that it uses, in its order
-    measured   the features that it uses as numbers, so that it has no result for a missing cell
+    features   the features that the split uses, in its own order
+    measured   the features that it uses as numbers, so that it has no result if one of them is missing
     scale, cut only Threshold and Oblique: splits of one scale are nested, in the order of their cuts
 
-In an encoding with millions of thresholds these are stored as arrays (`Splits`, `SplitList`): the object of a threshold
-is made when it is needed.
+An encoding may have millions of thresholds, so they are stored as arrays (`Splits`, `SplitList`), and the object of a
+threshold is created when it is needed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ from odtc.base.text import show_number
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.errors import TreeError
 
-BLOCK = 65_536  # thresholds that are made at once
+BLOCK = 65_536  # threshold objects that are created at once
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,8 @@ class Term:
 
 @dataclass(frozen=True)
 class Oblique:
-    """Left iff the sum of the terms <= bound, added in their order in double arithmetic. A missing number
-    among them makes the sum NaN, which goes right; a missing or unseen level is none of its levels."""
+    """Left iff the sum of the terms <= bound, added in their order in double arithmetic. A missing number makes the sum
+    NaN, which goes right; a missing or unseen level adds nothing."""
 
     terms: tuple[Term, ...]
     bound: float
@@ -242,13 +242,13 @@ def _place(name: str, features) -> int:
 
 
 class Splits(Sequence):
-    """Splits, whose thresholds are stored as numbers.
+    """A sequence of splits that stores thresholds as numbers.
 
     Parameters
     ----------
     feature : int64 (splits,), the feature of a threshold; -1 for any other split
     cut : float64 (splits,), the threshold
-    others : the other splits by their places
+    others : the other splits by their positions
     """
 
     def __init__(self, feature: np.ndarray, cut: np.ndarray, others: dict[int, Split]):
@@ -303,7 +303,7 @@ class Splits(Sequence):
 
     @property
     def first_feature(self) -> np.ndarray:
-        """Return int64 (splits,): the feature of each split, the first of several."""
+        """Return int64 (splits,): the feature of each split; of several features, the first."""
         found = self.feature.copy()
         for place, split in self.others.items():
             found[place] = split.features[0]
@@ -311,17 +311,18 @@ class Splits(Sequence):
 
     @property
     def features(self) -> list[tuple[int, ...]]:
-        """Return the features of each split, as its own `features`."""
+        """Return the `features` of each split."""
         own = [(feature,) for feature in range(int(self.feature.max(initial=-1)) + 1)]
         each = self.feature.tolist()
         return [own[feature] if feature >= 0 else self.others[place].features for place, feature in enumerate(each)]
 
     def per_threshold(self, features: int) -> np.ndarray:
-        """Return int64 (features,): how many thresholds each feature has."""
+        """Return int64 (features,): the number of thresholds of each feature."""
         return np.bincount(self.feature[self.feature >= 0], minlength=features)
 
     def per_feature(self, features: int) -> np.ndarray:
-        """Return int64 (features,): the number of splits on each feature; one on several features counts for each."""
+        """Return int64 (features,): the number of splits on each feature; a split on several features counts for
+        each of them."""
         found = self.per_threshold(features)
         for split in self.others.values():
             found[list(split.features)] += 1
@@ -329,7 +330,7 @@ class Splits(Sequence):
 
 
 class SplitList(Sequence):
-    """Splits as in an encoding: (split, ones_left).
+    """A sequence of (split, ones_left), as in an encoding.
 
     Parameters
     ----------
@@ -337,7 +338,7 @@ class SplitList(Sequence):
     ones_left : bool (splits,)
     """
 
-    __test__ = False  # for pytest it is none
+    __test__ = False  # so that pytest does not collect this class
 
     def __init__(self, splits: Splits, ones_left: np.ndarray):
         self.splits, self.ones_left = splits, ones_left
@@ -388,8 +389,8 @@ class SplitList(Sequence):
 
     @property
     def scales(self) -> np.ndarray:
-        """Return int32 (splits,): the scale of each split, numbered by first occurrence: thresholds of a feature have
-        the same one, any other split has its own."""
+        """Return int32 (splits,): the scale of each split, numbered by first occurrence. The thresholds of a feature
+        are one scale; any other split is a scale by itself."""
         feature = self.splits.feature
         alone = (feature < 0) | self.ones_left
         first = alone.copy()  # whether a split is the first of its scale

@@ -1,12 +1,12 @@
-"""A tree for new data that is nearly the best one, and among these the closest to the old tree.
+"""Refit a tree to new data: of the trees that are nearly the best, choose the closest to the old tree.
 
 The distance of a tree to the old one is a pair, compared in this order:
 
-    rows    the share of the weight of the new rows that the two predict differently; if the leaves of a task answer
-            numbers (odtc.data.task), the mean distance of the answers on the new rows, in units of the target
-    splits  the share of the splits of either tree that only one of them has: 1 - |A ∩ B| / |A ∪ B|, once the splits of
-            the old tree were moved to the new data (odtc.problem.projection); splits that separate the new rows in the
-            same way are one
+    rows    the share of the weight of the new rows on which the predictions differ; for a task whose leaves predict
+            numbers (odtc.data.task), the mean difference of the predictions on the new rows, in units of the target
+    splits  the share of all splits that only one of the trees has: 1 - |A ∩ B| / |A ∪ B|, after the splits of the old
+            tree were moved to the new data (odtc.problem.projection); splits that separate the new rows in the same
+            way count as equal
 """
 
 import time
@@ -44,8 +44,8 @@ from odtc.workflow.run import run
 from odtc.workflow.solving import Reporter
 from odtc.workflow.specification import RunSpec
 
-# Of the weight of the rows, or for another task of the cost of one leaf for all rows: how much worse than the best a
-# tree may be by default.
+# How much worse than the best tree a tree may be by default: this share of the weight of the rows for classification,
+# and of the cost of one leaf for all rows for another task.
 SHARE = 0.01
 SEARCH = 30.0  # seconds that the search for near-optimal trees may take, if there is no time limit
 
@@ -67,7 +67,7 @@ class Distance:
 
     @property
     def rows_words(self) -> str:
-        """The distance of the answers, in words."""
+        """The distance of the predictions, in words."""
         return f"{self.rows:.6g}" if self.numbers else f"{percent_text(self.rows)}"
 
 
@@ -83,19 +83,20 @@ class Refit:
     best : Fit
         The run for the best tree.
     chosen : Fit
-        The tree that is closest to the old among those found within `within` of the best; may be `best` itself.
+        Of the trees that were found and cost at most `within` more than the best, the closest to the old tree; may be
+        `best` itself.
     distance, best_distance : Distance
-        Of the chosen and of the best tree.
+        The distances of the chosen and of the best tree from the old tree.
     n_trees : int
-        How many trees were compared.
+        The number of trees that were compared.
     complete : bool
         Whether these are all trees within `within`.
     within : float
-        How much more than the best tree the chosen may cost.
+        How much more than the best tree the chosen tree may cost.
     old_cost, projected_cost : float or None
-        The costs of the old tree over the new splits: with its own labels, and with the cheapest ones; None if it is
-        not one of the problem's trees, or breaks a constraint. With its own splits, if the encoding does not have them,
-        it may cost less.
+        The costs of the old tree over the new splits: with its own labels, and with the cheapest labels. None if the
+        problem does not allow this tree, or if it breaks a constraint. If the encoding lacks some splits of the old
+        tree, the old tree may cost less with its own splits.
     """
 
     old: Tree
@@ -116,7 +117,7 @@ class Refit:
         return self.best.problem.encoded.dataset
 
     def to_json(self) -> dict:
-        """Under the key `refit` of `odtc refit --json`."""
+        """Return the value of the key `refit` of `odtc refit --json`."""
         return {
             "distance": self.distance.to_json(),
             "best_distance": self.best_distance.to_json(),
@@ -203,7 +204,7 @@ def refit(
 
 
 def _near_enough(best: Fit, others: list[HeapTree], within: float) -> list[tuple[float, HeapTree]]:
-    """Return (cost, tree) of the best tree, which is the first, and of the others that cost at most `within` more."""
+    """Return (cost, tree) of the best tree, which comes first, and of other trees that cost at most `within` more."""
     paid = best.proof.objective
     costs = [(paid, best.decoded.heap), *((_cost(best.problem, heap), heap) for heap in others)]
     most_paid = paid + within + ROUNDING * within
@@ -211,8 +212,7 @@ def _near_enough(best: Fit, others: list[HeapTree], within: float) -> list[tuple
 
 
 def _share_of_cost(problem: Problem) -> float:
-    """Return how much more than the best a tree may cost by default, in the objective: SHARE of the weight of the rows,
-    or for a task other than classification of the cost of one leaf for all rows."""
+    """Return how much more than the best tree a tree may cost by default, in units of the objective (`SHARE`)."""
     unit = problem.module.unit_costs(problem)[0] if problem.module.can(Compiled) else 1.0
     return SHARE * unit * _whole(problem)
 
@@ -227,7 +227,7 @@ def _by_distance(
 
 
 def _completed(best: Fit, heap: HeapTree, cost: float, simplify: bool) -> Fit:
-    """Return the fit of another tree for the rows of the best one; it is proved if it costs as little."""
+    """Return the fit of another tree for the same rows as the best one; it is proved if it costs as little."""
     paid = best.proof.objective
     as_good = best.proved and is_proved(cost, best.proof.bound)
     ended = Termination.OPTIMAL if as_good else Termination.UNKNOWN
@@ -246,13 +246,13 @@ def expect_nearness(within: float | None, most: int) -> None:
 
 
 def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:
-    """Return how new rows are read for an old tree: its task and its target, and the columns of the target according
-    to the run next to its file, if `given` does not name them.
+    """Return the specification for reading new rows for an old tree: its task and its target, and the target columns
+    of the run recorded next to its file, unless `given` names them.
 
     Raises
     ------
     ChoiceError
-        For a task of `given` that is another.
+        If `given` names another task.
     """
     plain = ReadingSpec()
     if given.labels is not None and not Path(given.labels).is_file() and codebook_of(old.features) is not None:
@@ -291,8 +291,8 @@ def read_before(path: Path, reading: ReadingSpec, old: Tree) -> Dataset:
 
 
 def fitting_reading(path: Path, reading: ReadingSpec, layout: dict, old: Tree) -> ReadingSpec:
-    """Return how a file of rows for the old tree is read: as another one, except for the form of the file, which is
-    this one if that fits."""
+    """Return the specification `reading`, with the file layout replaced by one that gives this file the columns of the
+    old tree; `layout`, the layout of its training file, is tried first."""
     layout = fitting_layout(path, layout, [old.features[at].name for at in sorted(old.used)])
     sheet = book_and_sheet(path)[1]
     found = ReadingSpec(**layout | ({} if sheet is None else {"sheet": sheet}))
@@ -301,7 +301,7 @@ def fitting_reading(path: Path, reading: ReadingSpec, layout: dict, old: Tree) -
 
 def recoded(dataset: Dataset, features: Sequence[Feature]) -> np.ndarray:
     """Return the rows of a data set in the codes of other features, found by name: float64 (rows, features), NaN for a
-    column that is not there or of another type, -1 for an unknown level."""
+    column that is missing or has another type, -1 for an unknown level."""
     places = {feature.name: place for place, feature in enumerate(dataset.features)}
     X = np.full((dataset.n_rows, len(features)), np.nan)
     for j, feature in enumerate(features):
@@ -319,8 +319,8 @@ def recoded(dataset: Dataset, features: Sequence[Feature]) -> np.ndarray:
 
 
 def old_leaves(old: Tree, dataset: Dataset) -> np.ndarray:
-    """Return the leaf of the old tree for each new row: int64 (rows,); -1 if the tree has no answer for it. A row that
-    lacks a cell follows the majority, if the tree has the counts for it."""
+    """Return the leaf of the old tree for each new row: int64 (rows,); -1 if the tree has no prediction for it. A row
+    with a missing cell follows the majority, if the tree records the counts for this."""
     ways = "majority" if all(leaf.rows for leaf in old.leaves()) else "blank"
     return old.apply(recoded(dataset, old.features), on_missing=ways)
 
@@ -334,16 +334,16 @@ def _whole(problem: Problem) -> float:
 
 
 def rows_told(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """Return (which rows of a data set are rows of its file, bool (rows,), the weights of these): for a policy the
-    other rows are votes for a second action."""
+    """Return (bool (rows,): whether a row of the data set is a row of its file; the weights of these rows). For a
+    policy, the other rows are votes for a second action."""
     known, task = dataset.copies > 0, TASKS.get(dataset.task)
     by_votes = not (task.CLASSES or task.NUMBERS)
     return known, dataset.sums[known, 1] if by_votes else dataset.weight[known]
 
 
 def old_answers(old: Tree, dataset: Dataset) -> np.ndarray:
-    """Return the answer of the old tree on each new row: int64 (rows,) index into the classes of the data set, -1 for
-    a class that is not among them, or none; for a task of numbers float64 (rows,), NaN for none."""
+    """Return the prediction of the old tree for each new row: int64 (rows,), the position in the classes of the data
+    set, -1 for an unknown class or without a prediction; for a task of numbers float64 (rows,), NaN without one."""
     leaf = old_leaves(old, dataset)
     if TASKS.get(old.task).NUMBERS:
         return old.numbers_at(recoded(dataset, old.features), leaf)
@@ -353,8 +353,9 @@ def old_answers(old: Tree, dataset: Dataset) -> np.ndarray:
 
 
 def _with_own_labels(old: Tree, heap: HeapTree, problem: Problem) -> HeapTree | None:
-    """Return the projected tree that predicts in each leaf the answer of the old one for most of its weight; None if
-    that has classes of its own, or if leaves answer numbers, which come from the new rows."""
+    """Return the projected tree, in which each leaf has the label that the old tree predicts for most of its weight.
+    None if the old tree predicts classes that the new data does not have, or for a task of numbers, because these come
+    from the new rows."""
     encoded = problem.encoded
     if TASKS.get(encoded.task).NUMBERS:
         return None
@@ -368,19 +369,19 @@ def _with_own_labels(old: Tree, heap: HeapTree, problem: Problem) -> HeapTree | 
 
 
 def _near(problem: Problem, most: int, within: float, seconds: float) -> tuple[list[HeapTree], bool]:
-    """Return near-optimal trees, as far as the formulation ranks them, and whether these are all."""
+    """Return near-optimal trees, if the formulation can rank trees, and whether these are all of them."""
     if not problem.module.can(NearOptimal):
         return [], False
     try:
         pool = near_optimal(problem, most, within, seconds)
-    except ChoiceError:  # constraints that it cannot rank under
+    except ChoiceError:  # it cannot rank trees under these constraints
         return [], False
     heaps = [HeapTree.from_tree(tree, problem.encoded, problem.topology, problem.module.BEYOND) for tree in pool.trees]
     return heaps, pool.complete
 
 
 def _cost(problem: Problem, heap: HeapTree) -> float | None:
-    """Return the cost of a tree; None if it is not one of the problem's trees, or breaks a constraint."""
+    """Return the cost of a tree; None if the problem does not allow it, or if it breaks a constraint."""
     try:
         few = heap.fewest_rows(problem.encoded) < problem.module.least_rows(problem)
         return None if few or broken(problem, heap) else problem.module.objective(problem, heap)
@@ -399,8 +400,8 @@ def _splits(heap: HeapTree, problem: Problem) -> set:
 
 
 def _as_written(heap: HeapTree, cost: float, old: Tree, problem: Problem) -> HeapTree:
-    """Return the tree with the columns of the old one where these separate the new rows in the same way; the heap
-    itself if there are none, or if the tree would have another cost or break a constraint."""
+    """Return the tree with splits on the columns of the old tree wherever these separate the new rows in the same way.
+    Return `heap` itself if nothing changes, or if the new tree would have another cost or break a constraint."""
     encoded = problem.encoded
     X, tree = encoded.dataset.X, heap.to_tree(encoded)
     branches = (node for node, _ in old.walk() if isinstance(node, Branch))

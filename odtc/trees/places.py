@@ -1,7 +1,8 @@
 """Nodes of a tree and their positions, with the conditions on the way to them and the questions that programs ask.
 
-A leaf predicts a label, the number of its sums, or an expression of the row such as a Line. All that trees, their files
-and units know of an expression is here: its numbers, its words, its JSON and its multiples.
+A leaf predicts a label, a number computed from its sums, or an expression of the row such as a Line. This module has
+everything that depends on the type of the expression: its values, its text, its JSON, and its multiples for other
+units.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from odtc.data.table.coded_columns import RowsOf
 class Line:
     """The line that a leaf predicts: intercept + slope x, of the numeric feature x at the position `feature`."""
 
-    SHAPE: ClassVar = {"feature": TEXT, "slope": NUMBER, "intercept": NUMBER}  # of its JSON
+    SHAPE: ClassVar = {"feature": TEXT, "slope": NUMBER, "intercept": NUMBER}  # the shape of its JSON
 
     feature: int
     slope: float
@@ -31,7 +32,7 @@ class Line:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any], features: Sequence[Feature]) -> "Line":
-        """Return the line of its JSON form; raises SchemaError if it is in no numeric feature."""
+        """Return the line from its JSON form; raises SchemaError if its feature is not numeric."""
         named = [at for at, one in enumerate(features) if one.name == facts["feature"] and one.kind == NUMERIC]
         if not named:
             raise SchemaError(f"expected a line in a numeric feature of the tree, got {show_value(facts['feature'])}")
@@ -47,7 +48,7 @@ class Line:
             return self.at(X[:, self.feature])
 
     def times(self, factor: float) -> "Line":
-        """Return the line of all numbers times a factor."""
+        """Return the line whose values are multiplied by a factor."""
         return replace(self, slope=self.slope * factor, intercept=self.intercept * factor)
 
     def at(self, x):
@@ -66,8 +67,8 @@ class Leaf:
 
     `counts` are the training weights in the leaf, by class; `rows` the numbers of training rows, by class (both of
     shape (classes,)); `sums` the sums of the task over them (odtc.data.task), and `curve` the points of the curve that
-    the task draws for them, such as (time, survival). With a `line` a leaf predicts the number on it; its own number,
-    which is the mean of its training rows, is for rows with a missing cell in the line's feature.
+    the task draws for them, such as (time, survival). A leaf with a `line` predicts the value of the line; for rows
+    with a missing cell in the line's feature, it predicts the mean of its training rows.
     """
 
     label: int
@@ -99,7 +100,7 @@ class Leaf:
 
     @property
     def measured(self) -> tuple[int, ...]:
-        """The positions of the features whose numbers the prediction depends on."""
+        """The positions of the features on whose numbers the prediction depends."""
         return () if self.line is None else (self.line.feature,)
 
     def shares(self, n_classes: int) -> tuple[float, ...]:
@@ -157,12 +158,12 @@ Node = Branch | Leaf
 
 @value_class
 class Question:
-    """A split in the form that a program needs for a cell in the data file; a level is given by its name.
+    """A split in the form that an exported program evaluates on cells of the data file; levels are given by name.
 
     `kind` decides when a row goes left: "at most" (a number that is at most `values[0]`), "in" (one of `values`), "not
     in" (known, and none of `values`), "missing", or "sum": the sum of `terms`, added in their order, is at most
-    `values[0]`. A term is a weight and its factor: a Question "number" (its cell) or "in" (1 if the row is one of
-    these, otherwise 0); a sum has no feature of its own.
+    `values[0]`. A term is a weight and its factor: a Question "number" (the cell) or "in" (1 if the cell is one of
+    `values`, otherwise 0); the features of a sum are in its terms.
     """
 
     kind: str
@@ -172,13 +173,13 @@ class Question:
 
     @property
     def parts(self) -> list["Question"]:
-        """The questions of one feature that it is made of."""
+        """The questions on one feature each that it consists of."""
         return [part for _, part in self.terms] or [self]
 
     @property
     def cell(self) -> str:
-        """The type that the cell is read as: "number", "boolean" (false, true in any case), "numeral" (the levels are
-        numbers, so 1.0 is the level "1") or "text"."""
+        """The type as which the cell is read: "number", "boolean" (false or true, in upper or lower case), "numeral"
+        (the levels are numbers, so 1.0 is the level "1") or "text"."""
         if self.feature.kind != CATEGORICAL:
             return "number" if self.feature.kind == NUMERIC else "boolean"
         return "numeral" if all(map(_is_numeral, self.feature.levels)) else "text"
@@ -193,26 +194,26 @@ class LineOfCell:
     intercept: float
 
 
-OR_MISSING = " or missing"  # at the end of the condition of the side where missing cells go
+OR_MISSING = " or missing"  # end of the condition of the branch that missing cells follow
 
 
 @value_class
 class Place:
     """A node of a tree, with its position."""
 
-    number: int  # the place in pre-order, 0 for the root
+    number: int  # the position in pre-order, 0 for the root
     node: Node
     path: tuple[str, ...]  # the turns from the root: "left", "right"
     parent: int  # the number of the parent, -1 for the root
-    words: str  # the condition of the parent's split on this side, "" for the root
+    words: str  # the condition under which the parent leads to this node, "" for the root
     question: Question | None  # the split of a branch, None for a leaf
-    asks: str = ""  # the condition of a branch on its left, "" for a leaf
+    asks: str = ""  # the condition under which a branch node goes left, "" for a leaf
     way: tuple[int, ...] = ()  # the numbers of the nodes from below the root to this one
-    x: float = 0.0  # across a drawing: leaves at 0, 1, 2, …, a branch midway between its children
+    x: float = 0.0  # horizontal position: leaves at 0, 1, 2, …, a branch midway between its children
     leaf: int = -1  # the number of a leaf in `Tree.leaves()`, as `Tree.apply` gives it; -1 for a branch
     conditions: tuple[str, ...] = ()  # on the way from the root, to be joined by "and"
     rule: str = ""  # the conditions in one text, "every row" for the root
-    line: LineOfCell | None = None  # of a leaf that predicts a line
+    line: LineOfCell | None = None  # the line of a leaf that predicts one
     edge: str = ""  # whether the parent's condition is true: "yes" on the left, "no" or "no or missing" on the right
 
     @property
@@ -226,7 +227,7 @@ class Place:
 
     @property
     def closes(self) -> tuple[int, ...]:
-        """Behind a leaf, the branch nodes that end with it, the deepest first: by depth, counted from 1."""
+        """The depths, from 1, of the branch nodes whose last leaf is this one, the deepest first."""
         first = next((at for at, turn in enumerate(reversed(self.path)) if turn == "left"), len(self.path))
         return tuple(range(len(self.path), len(self.path) - first, -1)) if self.question is None else ()
 
@@ -276,7 +277,8 @@ def branch_words(split: Split, features: tuple[Feature, ...], missing: str) -> t
 
 
 def joinable(conditions: Sequence[str]) -> tuple[str, ...]:
-    """Return conditions that are to be joined by "and": of several, those with "or missing" are in brackets."""
+    """Return the conditions in a form to be joined by "and": if there are several, those with "or missing" are put in
+    brackets."""
     several = len(conditions) > 1
     return tuple(f"({words})" if several and words.endswith(OR_MISSING) else words for words in conditions)
 
@@ -323,7 +325,7 @@ def pieces(found: list[Place], most: int) -> list[tuple[Place, list[Place]]]:
     -------
     list of (Place, list of Place)
         The root of each piece with its position in the tree, and the piece's places, whose `path` begins at that root.
-        A branch node below the last level of a piece is an end there without a question, and the root of another piece.
+        A branch node below the last level of a piece has no question there; it is the root of another piece.
     """
     inside: dict[int, list[Place]] = {0: []}
     for place in found:

@@ -1,4 +1,4 @@
-"""The files of a model and of its solution: written by one command, opened again by the next."""
+"""Write the files of a model and of its solution, and open them again in a later command."""
 
 import hashlib
 import json
@@ -120,7 +120,7 @@ def _write_build(model: Model, stem, format, gzip, point, dialect, keep) -> list
         model = replaced(model, content=digest.hexdigest())
     files.append(write_manifest(model.problem, model, f"{stem}{SUFFIX}"))
     if point is not None:
-        # A format that cannot write the model's names has its own, and a start uses names of columns.
+        # A format that cannot write the model's names uses its own, and a start refers to columns by name.
         model = FORMATS.get(format).renamed(model) if format is not None else model
         files += [write_point(model, point, f"{stem}{suffix}", name) for name, suffix in _start_forms(dialect)]
     if format is not None:
@@ -133,7 +133,7 @@ def _write_build(model: Model, stem, format, gzip, point, dialect, keep) -> list
 
 
 def outdated(model: Model, stem, keep=()) -> list[Path]:
-    """Return the solution, the record, the tree and the page of STEM that belong to another model than this one; none
+    """Return the solution, record, tree and page of STEM if they belong to another model than this one; an empty list
     if the manifest is missing, or describes the same model."""
 
     manifest = Path(f"{stem}{SUFFIX}")
@@ -169,15 +169,15 @@ def _start_forms(dialect: str | None) -> list[tuple[str, str]]:
 
 
 def _file_word(solver: str) -> str:
-    """Return a solver's name for the name of a file; if a file describes the solver, the stem of that file."""
+    """Return the name of a solver as part of a file name; if a file describes the solver, the stem of that file."""
     return Path(solver).stem if solver.endswith(".toml") else solver
 
 
 def write_solution(model: Model, solution: Solution, options: Options, path, start=None) -> list[Path]:
-    """Write the solution file (in the format of HiGHS) and STEM.run.json next to it, in the sense of the model's file,
-    and return the paths. `start` is the name of the requested start, if it is known.
+    """Write the solution file (in the format of HiGHS) and STEM.run.json next to it, and return the paths. Objectives
+    have the sign of the model file, which may maximise. `start` is the name of the requested start, if it is known.
 
-    Without a solution, an older file of this name is removed, because it could be taken for one.
+    Without a solution, an older file of this name is removed, because it could be mistaken for the solution.
     """
 
     if not solution.model:
@@ -191,14 +191,14 @@ def write_solution(model: Model, solution: Solution, options: Options, path, sta
             files.append(write_point(model, solution.x, path, "highs", solution.termination))
         elif path.is_file():
             remove(path)
-        if path.suffix == ".sol":  # a pipe or a device has no record next to it
+        if path.suffix == ".sol":  # no record is written next to a pipe or a device
             files.append(write_run(solution, options, files[0] if files else None, path.with_suffix(""), start))
     return files
 
 
 def in_own_sense(model: Model, said: Solution | Progress):
-    """Return a solution or the progress of a model with every objective and bound as in its file: every Model
-    minimises, so if the file maximises they are negated back, and the bound is an upper one."""
+    """Return a solution or progress with every objective and bound as in the model file. Every Model minimises, so if
+    the file maximises, they are negated, and the bound is an upper bound."""
     if not model.maximised:
         return said
     turned = lambda value: None if value is None else 0.0 - value  # noqa: E731
@@ -224,7 +224,7 @@ class Opened:
     start: np.ndarray | None
     stem: str
     facts: dict
-    own_rows: tuple[str, ...] = ()  # that its user added, by the manifest
+    own_rows: tuple[str, ...] = ()  # names of the rows that the user added, from the manifest
 
 
 def open_model(path, start_path=None, solvers=()) -> Opened:
@@ -292,8 +292,8 @@ def gzip_words(dialect: str | None) -> str:
 
 
 def cut_words(model: Model, dialect: str | None) -> str:
-    """Report in one sentence how the constraints that a solver may leave out at first are written; "" if there are
-    none, or if no dialect is named."""
+    """Return a sentence on how lazy constraints and user cuts are written in this dialect; "" if the model has none, or
+    if no dialect is named."""
 
     kinds = [(names, section) for names, section in ((model.user_cuts, "USERCUTS"), (model.lazy, "LAZYCONS")) if names]
     if not kinds or dialect is None:
@@ -307,8 +307,7 @@ def cut_words(model: Model, dialect: str | None) -> str:
 
 
 def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
-    """Read the data file that a manifest names again in the same way; None and the reason in words if this is not
-    possible.
+    """Read the data file of a manifest again in the same way; return None and the reason if this is not possible.
 
     Raises ManifestError if the file is not the one that the model was built from.
     """
@@ -348,9 +347,9 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
 
 
 def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
-    """Return `original_data` if a model needs it: a model of selected rows, whose tree is filled with all rows, or of
-    a task whose figures need each row, because a model merges equal rows. For another model return None, unless the
-    data is requested, and a sentence if the file has changed."""
+    """Return `original_data` if decoding the model needs it: if its rows were selected, because the tree gets all rows
+    in its leaves, or if the figures of its task need each row, because a model merges equal rows. For other models
+    return None, unless the data is requested, and a sentence if the file has changed."""
     facts = manifest.facts["data"]
     selected, merged = "selection" in facts, not TASKS.get(facts.get("task", CLASSIFICATION)).CLASSES
     if data_path is None and not (selected or merged):
@@ -387,8 +386,8 @@ def _change(manifest: Manifest) -> str:
 
 
 def same_file(manifest: Manifest, data_path: str | Path | None = None) -> bool | None:
-    """Return whether the data file that a manifest names, or another one in its place, is the one that the model was
-    built from; None if it is not there, or if the manifest does not name a file."""
+    """Return whether the model was built from the data file at the path of the manifest, or at `data_path`; None if the
+    file is missing, or if the manifest does not name a file."""
     stated, path = manifest.facts["data"].get("sha256"), _data_path(manifest, data_path)
     try:
         return None if stated is None or path is None or not path.is_file() else fingerprint(path) == stated
@@ -397,7 +396,7 @@ def same_file(manifest: Manifest, data_path: str | Path | None = None) -> bool |
 
 
 def _data_path(manifest: Manifest, moved: str | Path | None = None) -> Path | None:
-    """Return the data file of a manifest, or where it was moved to; None if the manifest names none."""
+    """Return the path of the data file of a manifest, or its new path `moved`; None if the manifest names no file."""
     if moved is not None:
         return Path(moved)
     stated = manifest.facts["data"].get("path")
@@ -405,7 +404,7 @@ def _data_path(manifest: Manifest, moved: str | Path | None = None) -> Path | No
 
 
 def selection_facts(manifest: Manifest) -> dict:
-    """Return {"selection": the manifest's record of how rows were selected}; {} if none were."""
+    """Return {"selection": the manifest's record of how rows were selected}; {} without a selection."""
     facts = manifest.facts["data"].get("selection")
     shown = {key: value for key, value in (facts or {}).items() if key not in ("rows", "weight")}
     return {} if facts is None else {"selection": shown}
@@ -448,19 +447,19 @@ def raw_point(path, template=None) -> RawPoint:
 def open_solution(
     path, manifest_path=None, log_path=None, template=None, of: Model | None = None
 ) -> tuple[Model, Solution, Manifest]:
-    """Read a solution file and its manifest; return the model, built again from the manifest, or the available model
-    `of`, the solution and the manifest.
+    """Read a solution file and its manifest; return (model, solution, manifest). The model is `of`, if it is given,
+    otherwise it is built again from the manifest.
 
     `log_path` is the solver's log, used for facts that are missing in the file itself: how the run ended, and the
-    bound. A solution that is called optimal within a gap is `unknown` if no bound is stated. `template` is the TOML
-    file of a solver that odtc does not know, if the file and the log are in its own format.
+    bound. The termination of a solution that is optimal only within a gap is `unknown` if no bound is stated.
+    `template` is the TOML file of a solver that odtc does not know, if the file and the log are in its own format.
 
     Raises SolutionError, ManifestError.
     """
 
     phases.begin("reading the solution and the model")
     raw = raw_point(path, template)
-    # If the file does not decide, the log does: a ray or a relaxation looks like a solution.
+    # If the file does not state how the run ended, the log decides: a ray or a relaxation looks like a solution.
     solver = find_solver(str(template)) if template is not None else None
     said = said_in_log(log_path, solver) if log_path is not None else LogFacts()
     raw = raw.under(said.termination, said.has_point)
@@ -470,7 +469,7 @@ def open_solution(
         manifest = find_manifest(path, raw) if of is None else _manifest_of(of, path)
     record = read_run(path)
     if of is not None and of.as_built is not of and "own" not in manifest.facts:
-        x = raw.on(of.columns)  # a point of the edited model: it is unknown which file was solved
+        x = raw.on(of.columns)  # a point of the edited model, because it is unknown which file was solved
         return of, Solution(x, Termination.UNKNOWN, solver=raw.format, claimed=raw.objective), manifest
     named, content = (record.model, record.content) if record is not None else (raw.model, raw.content)
     manifest.expect_model(named, f"the solution {str(path)!r}")
@@ -479,7 +478,7 @@ def open_solution(
     model = replace(model, identity=manifest.identity, content=manifest.content)
     x = point_of(manifest, model, raw, content, Path(path))
     objective = model.objective(x[: model.n_cols]) if x is not None else None
-    if x is not None and model.rowless:  # its costs are not known, but the cost of the tree is
+    if x is not None and model.rowless:  # the costs of its columns are not known, but the cost of the tree is
         objective = problem.module.objective(problem, tree_of(model, x))
     if record is not None:
         solution = replace(record, x=x, objective=objective)
@@ -499,8 +498,8 @@ def open_solution(
 
 
 def _manifest_of(model: Model, path) -> Manifest:
-    """Return the manifest of a model in memory: the one of the same stem as a solution file if it describes this
-    model, otherwise a new one, which has no file."""
+    """Return the manifest of a model in memory: the file with the stem of the solution file if it describes this model,
+    otherwise a new manifest without a file."""
 
     built = identified(model.as_built)
     beside = Path(stem_of(path) + SUFFIX)
@@ -512,8 +511,8 @@ def _manifest_of(model: Model, path) -> Manifest:
 
 
 def known_trees(model: Model, solution_path, manifest: Manifest) -> list[tuple[str, HeapTree]]:
-    """Return the trees next to a solution and its manifest by the names of their files: the starts, and the tree of
-    the last run. Files that cannot be read, or belong to another model, are left out."""
+    """Return (file name, tree) of the trees next to a solution and its manifest: the starts, and the tree of the last
+    run. Files that cannot be read, or belong to another model, are left out."""
 
     problem, found = model.problem, []
     stems = dict.fromkeys([stem_of(solution_path), str(manifest.path).removesuffix(SUFFIX)])

@@ -28,21 +28,21 @@ from odtc.data.reading_spec import OF_ALL_FORMATS, ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError, TimeLimitReached
 
 Layout = Mapping[str, Any]  # options of odtc.data.reading_spec.LAYOUT
-AGAIN = "\0"  # behind the name of a column that another one has, too, and before its number
-INSTANCE_WEIGHT = "instance_weight"  # the column of the weights that an ARFF file has
+AGAIN = "\0"  # between a repeated column name and its number
+INSTANCE_WEIGHT = "instance_weight"  # the column of weights of an ARFF file
 BATCH = 1 << 23  # bytes of text that are read at once: 8 MB are processed while they are in the cache
-WIDE = 1 << 8  # columns from which on a column takes longer for itself than for its cells in a frame of few rows
-LEAST_ROWS = 1 << 11  # of a frame of WIDE columns, unless the file has fewer or as many as these take more than
-MOST_CELLS = 1 << 25  # cells, of some 16 bytes
-LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
+WIDE = 1 << 8  # columns; from here on, in a frame of few rows, the overhead of a column outweighs its cells
+LEAST_ROWS = 1 << 11  # frames of WIDE columns are joined up to this many rows, or up to MOST_CELLS
+MOST_CELLS = 1 << 25  # cells, of some 16 bytes each
+LEAST_MEMORY = 1 << 26  # bytes; with less memory polars ends the process before we can report it
 # Options that often differ in another file with the same columns.
 OF_ONE_FILE = ("header", "separator", "skip_lines", "comment", "sheet", "text_encoding")
-FIRST_BYTES = 1 << 12  # of a file, from which the names of its columns are read
-STORED: list[Path] = []  # the files with the bytes of the standard input, which messages call by its name
-STANDARD_INPUT = "standard input"  # the name of a file with its bytes, and what files state of it
+FIRST_BYTES = 1 << 12  # bytes at the beginning of a file from which the names of its columns are read
+STORED: list[Path] = []  # files with the bytes of the standard input; messages call them STANDARD_INPUT
+STANDARD_INPUT = "standard input"  # the name of such a file in messages, and its path in files that record it
 URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 LOCAL = re.compile(r"file:(/(?!/).*)", re.IGNORECASE | re.DOTALL)
-BEGINNINGS = {  # of files that are not named by a known suffix, in lower case
+BEGINNINGS = {  # first bytes, in lower case, by which files without a known suffix are recognised
     "parquet": (b"par1",),
     "arrow": (b"arrow1", b"\xff\xff\xff\xff"),
     "excel": (b"pk\x03\x04",),
@@ -71,7 +71,7 @@ class Reader(Protocol):
     NAME: str
     SUMMARY: str
     SUFFIXES: tuple  # the endings of its files, ".csv"
-    TEXT: bool = False  # whether its cells are text, of which numbers and truth values are guessed
+    TEXT: bool = False  # whether its cells are text, so that numbers and truth values have to be recognised
     OPTIONS: tuple = ()  # the fields of odtc.data.reading_spec.LAYOUT that its functions take as keywords
 
     @abstractmethod
@@ -92,7 +92,7 @@ class Reader(Protocol):
         return []
 
     def guesses(self, path) -> Iterator[dict[str, Any]]:
-        """Yield options with which a file may have other columns than without options, the likeliest first."""
+        """Yield options that may give a file other columns than it has without options, the likeliest first."""
         yield from ()
 
     def sample(self, table: pl.DataFrame) -> bytes | None:
@@ -120,10 +120,10 @@ SUFFIXES = {
 
 
 def frames_of(path, size: int = BATCH, layout: Layout | None = None) -> Iterator[pl.DataFrame]:
-    """Yield the table of a file in frames of about `size` bytes of text, so that it need not fit in memory; none is
-    empty.
+    """Yield the table of a file in frames of about `size` bytes of text, none of them empty, so that the table may be
+    larger than memory.
 
-    A format whose reader has no `batches` comes in one frame. `layout` has options of odtc.data.reading_spec.LAYOUT.
+    If the reader has no `batches`, there is one frame. `layout` has options of odtc.data.reading_spec.LAYOUT.
     Raises DataError as the readers do.
     """
     path, found = Path(path), False
@@ -139,8 +139,9 @@ def frames_of(path, size: int = BATCH, layout: Layout | None = None) -> Iterator
 def fitting_layout(path: str | Path, layout: Layout, names: Iterable[str]) -> Layout:
     """Return the layout with which a file has these columns.
 
-    It is the recorded one if that fits, except that a text in UTF-8 is read as such. Otherwise, options of the training
-    file are left out, or lines above the names and other sheets are tried; if nothing fits, it is the recorded one.
+    If the recorded layout fits, it is used, except that UTF-8 text is always read as UTF-8. Otherwise, layouts without
+    some options of the training file, with skipped lines above the names, or with other sheets are tried. If none fits,
+    the recorded layout is returned.
 
     Parameters
     ----------
@@ -162,11 +163,11 @@ def fitting_layout(path: str | Path, layout: Layout, names: Iterable[str]) -> La
 
 
 def _layouts(path: str | Path, reader, layout: Layout) -> Iterator[Layout]:
-    """Yield the layouts that a file may have which contains rows for a tree, the likeliest first."""
+    """Yield possible layouts of a file of rows for a tree, the likeliest first."""
     own = [key for key in OF_ONE_FILE if key in layout]
     left_out = [set(keys) for count in range(len(own) + 1) for keys in combinations(own, count)]
     if layout.get("header") is False:
-        # Without a header every file has the columns c1, c2, …, so their names are looked for in its first line.
+        # Without a header every file has the columns c1, c2, …, so first try whether its first line has these names.
         left_out.sort(key=lambda keys: "header" not in keys)
     for keys in left_out:
         yield {key: value for key, value in layout.items() if key not in keys}
@@ -237,7 +238,7 @@ def reader_of(path: Path):
             raise DataError(
                 f"expected a path, got the address of a file on this machine; write {unquote(local[1])!r} instead"
             )
-        url = str(path).replace(":/", "://", 1)  # a path has one slash in the place of several
+        url = str(path).replace(":/", "://", 1)  # Path merges several slashes into one
         raise DataError(
             f"expected a data file on this machine, got the URL {url!r}; download it first, for example with "
             "`curl -L -o FILE URL`, and name the file"
@@ -263,7 +264,7 @@ def reader_of(path: Path):
 
 
 def _data_files_of(folder: Path) -> list[str]:
-    """Return the names of the data files of a folder; none if it cannot be listed."""
+    """Return the names of the data files of a folder; an empty list if it cannot be listed."""
     ends = tuple(suffix for suffix, _ in _known_suffixes())
     with contextlib.suppress(OSError):
         return sorted(entry.name for entry in folder.iterdir() if entry.name.lower().endswith(ends))
@@ -299,13 +300,13 @@ def _known_suffixes() -> list[tuple[str, str]]:
 
 
 def _match(path: Path) -> tuple[Any, str]:
-    """Return the reader of a file and the suffix of its name: by the longest known suffix, else by its content."""
+    """Return (reader, suffix) of a file: by the longest known suffix of its name, otherwise by its content."""
     known = _known_suffixes()
     fitting = [pair for pair in known if path.name.lower().endswith(pair[0])]
     if fitting:
         suffix, name = max(fitting, key=lambda pair: len(pair[0]))
         module = READERS.get(name)
-        # A workbook or a Parquet file that is named .csv: text has no bytes of zero behind such a beginning.
+        # A workbook or a Parquet file may be named .csv; it has such first bytes and zero bytes, which text has not.
         head = head_of(path) if module.TEXT and path.is_file() and not is_packed(path) else b""
         if b"\0" in head and (
             real := next((one for one in BINARY if head[:8].lower().startswith(BEGINNINGS[one])), None)
@@ -352,7 +353,8 @@ def standard_input() -> Path:
 
 
 def stated_path(path: str | Path, folder: Path) -> str:
-    """Return the path of a data file relative to the folder of the file that states it; STANDARD_INPUT for that."""
+    """Return the path of a data file relative to the folder of the file that records it; STANDARD_INPUT for the
+    standard input."""
     return STANDARD_INPUT if Path(path).name == STANDARD_INPUT else os.path.relpath(Path(path).resolve(), folder)
 
 
@@ -367,8 +369,8 @@ def data_name(path: Path) -> str:
 
 def check_names(names, place: str) -> None:
     """Raise DataError for a column name that is blank, repeated, or a pattern of polars; `place` is the file, quoted.
-    Column 1 may be without one, because `write.csv` of R and `to_csv` of pandas write the names of the rows in this
-    way."""
+    Only column 1 may have no name, because `write.csv` of R and `to_csv` of pandas write the names of the rows in a
+    first column without a name."""
     first = {}
     plain = [name.partition(AGAIN)[0] or name for name in names]
     if len(set(plain)) < len(plain) and 2 * sum(map(_is_number, plain)) > len(plain):

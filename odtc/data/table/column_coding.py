@@ -1,5 +1,5 @@
-"""Columns of a table, frame by frame, as codes of their different cells, so that decisions about a column look at its
-different cells and not at its rows.
+"""Code the columns of a table frame by frame: each different cell gets a number, so that decisions about a column need
+only its different cells, not its rows.
 
 A column of more than `MOST_WORDS` different numbers is stored as numbers (8 bytes a row) once only their values
 matter. If a later cell shows that its texts matter after all, `WordsNeeded` is raised and the file is read again with
@@ -26,8 +26,8 @@ from odtc.data.reading_spec import MISSING_CELLS, NUMERIC
 from odtc.data.table.coded_columns import CodedColumn, narrowed, occurring
 from odtc.errors import DataError, OdtcError, TimeLimitReached
 
-PATIENCE = 5.0  # seconds for reading also after a limit, because without it there is no tree
-MOST_WORDS = 2**16 - 2  # with the code 0 of a missing cell, as many as two bytes number
+PATIENCE = 5.0  # seconds that reading may take even after a limit, because without it there is no tree
+MOST_WORDS = 2**16 - 2  # different cells whose codes fit into two bytes, together with 0 for a missing cell
 
 
 class WordsNeeded(OdtcError):
@@ -40,14 +40,14 @@ class WordsNeeded(OdtcError):
 
 @value_class
 class Seen:
-    """Facts that only the texts of cells show, of a column that may be stored as numbers.
+    """Facts on the texts of the cells of a column, recorded because the column may be stored as numbers.
 
     Attributes
     ----------
     padded : str or None
         A cell with zeros before its number.
     merged : (str, str) or None
-        Two cells whose numbers differ and are one double.
+        Two cells whose numbers differ, but round to the same double.
     beside : set of str
         The currencies and signs next to its numbers.
     taken : set of str
@@ -60,7 +60,7 @@ class Seen:
     taken: frozenset[str] = frozenset()
 
     def __or__(self, below: "Seen") -> "Seen":
-        """Return the facts of these cells and of those below them."""
+        """Return the combined facts of these cells and of the cells below them."""
         sets = self.beside | below.beside, self.taken | below.taken
         return Seen(self.padded or below.padded, self.merged or below.merged, *sets)
 
@@ -77,9 +77,9 @@ class Column:
     code : unsigned integers (rows,)
         0 for a missing cell, otherwise one more than the position in `cells`.
     values : float64 (rows,) or None
-        If the column is stored as numbers: these, NaN if missing; `cells` and `code` are then empty.
+        The numbers, NaN if missing, if the column is stored as numbers; `cells` and `code` are then empty.
     held : Seen
-        The facts on cells that are not in `cells`: on missing ones, and on all if it is stored as numbers.
+        The facts on cells that are not in `cells`: on missing cells, or on all cells if it is stored as numbers.
     decimal : str or None
         As in odtc.data.cells.column_types.finite_numbers.
     as_written : bool
@@ -104,12 +104,12 @@ class Column:
 
     @property
     def padded(self) -> str | None:
-        """A cell that is written as a code is, with zeros before its number; None if there is none."""
+        """A cell that is written like a code, with zeros before its number; None without such a cell."""
         return self.held.padded if self.values is not None else column_types.padded_cell(self.cells)
 
     @property
     def merged(self) -> tuple[str, str] | None:
-        """Two cells whose numbers differ and are one double; None if there are none."""
+        """Two cells whose numbers differ, but round to the same double; None without such cells."""
         return self.held.merged if self.values is not None else column_types.merged_cells(self._plain_cells)
 
     @property
@@ -133,8 +133,8 @@ class Column:
         return column_types.kind_of(self.dtype, self.cells, categorical, numeric, self.decimal)
 
     def numbers(self, advice: str = "correct it, or name another column") -> CodedColumn:
-        """Return the column as numbers; raises DataError for a cell of its rows that is not a finite number, two that
-        are one double, and numbers in several currencies."""
+        """Return the column as numbers. Raises DataError for a cell that is not a finite number, for two different
+        numbers that round to the same double, and for numbers in several currencies."""
         if len(self.beside) > 1:
             raise DataError(
                 f"expected one currency or unit in column {self.name!r} of {self.place}, got "
@@ -154,7 +154,7 @@ class Column:
                 if self.decimal is None and wrong.dtype == pl.String and (signs := written_numbers.signs_of([cell])):
                     advice = f"read the file with {option('decimal', *signs)} or {advice}"
                 column_types.numbers(wrong, self.name, self.place, advice, row + 1, self.decimal)
-            values = finite.to_numpy() + 0.0  # the cells without a number are in rows that are left out
+            values = finite.to_numpy() + 0.0  # cells without a number are only in rows that are left out
         large = np.flatnonzero(np.abs(values) >= MAX_EXACT)
         if large.size:
             first = np.array([int((self.code == at + 1).argmax()) for at in large.tolist()])
@@ -192,19 +192,19 @@ class Column:
 
 
 class Known:
-    """Cells of a column so far, as they are in the file.
+    """The different cells of a column that were read so far, as they are in the file.
 
     Attributes
     ----------
     cells : Series, different ones
     number : unsigned integers (cells + 1,)
-        Their numbers in the column, after a 0 for a missing cell; in as few bytes as the numbers need.
+        Their codes in the column, after a 0 for a missing cell, in the smallest type that fits.
     """
 
     def __init__(self, cells: pl.Series, number: np.ndarray):
         self.cells, self.number = cells, narrowed(number, int(number.max()) + 1)
         self._in_order = bool((self.number == np.arange(len(number))).all())
-        # Places of words by polars' own type: twice as fast.
+        # polars' Enum finds the positions of words twice as fast.
         few = cells.dtype == pl.String and 0 < len(cells) <= MOST_WORDS
         self._type = pl.Enum(cells) if few else None
         self._places = NumberPlaces.of(bits_of(cells.to_numpy())) if _is_number(cells.dtype) else None
@@ -221,8 +221,8 @@ class Known:
 
         Returns
         -------
-        code : unsigned integers (rows,), one more than the place of each cell; 0 if it is missing or not known
-        fresh : Series, the different cells that are not known
+        code : unsigned integers (rows,), one more than the position of each cell; 0 if it is missing or not known yet
+        fresh : Series, the different cells that are not known yet
         """
         if not len(self):
             return np.zeros(len(cells), np.uint8), cells.drop_nulls().unique(maintain_order=True)
@@ -243,7 +243,7 @@ class Known:
         return code, fresh
 
     def _codes_of_numbers(self, places: NumberPlaces, cells: pl.Series) -> tuple[np.ndarray, pl.Series]:
-        """Return the same as `codes`, by a table."""
+        """Return the same as `codes`, by a table of numbers, which is faster."""
         is_missing = cells.is_null().to_numpy() if cells.null_count() else None
         code, absent = places.codes(bits_of((cells if is_missing is None else cells.fill_null(0)).to_numpy()))
         if is_missing is not None:
@@ -259,7 +259,7 @@ class Known:
 
 
 class ColumnCoder:
-    """Takes a column frame by frame."""
+    """Coder of a column that is read frame by frame."""
 
     def __init__(
         self, series: pl.Series, place: str, keep_words: bool = False, decimal: str | None = None, missing=MISSING_CELLS
@@ -312,7 +312,7 @@ class ColumnCoder:
         """Return the numbers of new cells: 0 if missing, equal for cells with the same text."""
         if not len(self._cells) and len(fresh) >= column_types.MANY:
             cells = column_types.column_cells(fresh, self.place, self.missing)
-            if not cells.null_count() and cells.n_unique() == len(cells):  # as in nearly every column of numbers
+            if not cells.null_count() and cells.n_unique() == len(cells):  # true for nearly every column of numbers
                 self._cells = cells
                 return np.arange(1, len(cells) + 1, dtype=np.uint32)
         place = self._place_of = self._place_of or {cell: at for at, cell in enumerate(self._cells.to_list())}
@@ -348,7 +348,7 @@ class ColumnCoder:
         numbers = column_types.finite_numbers(cells, self.decimal)
         if numbers.null_count() > cells.null_count() or not (numbers.abs() < MAX_EXACT).all():
             raise WordsNeeded(self.name)
-        # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
+        # Adding zero turns -0 into 0, so that both are the same value wherever bytes are compared.
         return numbers.to_numpy() + 0.0
 
 
@@ -409,7 +409,7 @@ def code_columns(
     Raises
     ------
     WordsNeeded
-        If another column has to be among them.
+        If `keep_words` has to contain another column.
     DataError
         For a column whose type contains no words.
     TimeLimitReached
@@ -435,7 +435,7 @@ def _columns_at_once(
     frame: pl.DataFrame, place: str, keep_words: Collection[str], missing: Sequence[str], began: float
 ) -> list[Column]:
     """Return the columns of a table of one frame; columns of numbers come from odtc.data.table.number_columns."""
-    from odtc.data.table.number_columns import number_columns  # few tables have so many columns
+    from odtc.data.table.number_columns import number_columns  # only for tables of many columns
 
     columns = frame.get_columns()
     found = number_columns([one for one in columns if one.name not in keep_words], place, missing)

@@ -1,10 +1,9 @@
-"""Engine that runs the tasks of a study, each of which writes a file of its own, so that a study that was killed
-continues where it was.
+"""Engine that runs the tasks of a study. Each task writes a file, so that a study that was killed can be continued.
 
-A task is finished when its file is there, whole, under its key; the key is made of everything on which its result
-depends. So no finished task is lost or repeated, whatever is killed: a worker, this process, or the machine. A file
-that contains the result of another task, or was changed, is ignored, and its task is run again. The same applies to a
-file with a valid seal whose result cannot be the result of its task, as far as a task can check it.
+A task is finished when its complete file exists under its key, which is a hash of everything on which its result
+depends. So no finished task is lost or repeated if a worker, this process or the machine is killed. A file that
+contains the result of another task, or was changed, is ignored, and its task is run again. So is a file with a valid
+seal if the task can tell that this cannot be its result.
 """
 
 import errno
@@ -23,19 +22,19 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import as_here
 from odtc.errors import OdtcError, OutputError
 
-ATTEMPTS = 3  # times that workers may be lost one after the other before a task has ended
-EACH = 2  # bundles of tasks for a process, at least, so that none waits for the others
+ATTEMPTS = 3  # times in succession that workers may be lost without a finished task in between
+EACH = 2  # least number of bundles of tasks for each process, so that no process is idle at the end
 
 
 @value_class
 class Step:
-    """Position of a task among those that are faster one after the other in one process.
+    """Position of a task in a path of tasks that are faster if one process runs them one after the other.
 
     Attributes
     ----------
-    path : str, common to all of them
-    part : str, common to the ones among them that help each other most
-    turn : int, the order in which they are best run
+    path : str, the same for all tasks of the path
+    part : str, the same for tasks of the path that speed each other up most
+    turn : int, the best order to run them
     """
 
     path: str
@@ -44,12 +43,12 @@ class Step:
 
 
 class Task(Protocol):
-    """One fit of a study. It is sent to other processes, so it can be pickled. It may have a `step` (Step), and
-    `agrees`, a method that returns whether a stored result can be its own."""
+    """One fit of a study. It must be picklable, because it is sent to other processes. It may have a `step` (Step), and
+    a method `agrees`, which returns whether a stored result can be the result of this task."""
 
     @property
     def key(self) -> str:
-        """Everything on which its result depends, as made by `key_of`."""
+        """A hash of everything on which its result depends, made by `key_of`."""
         ...
 
     def run(self) -> dict:
@@ -58,8 +57,8 @@ class Task(Protocol):
 
 
 class Store:
-    """The folder of the files of finished tasks, KEY.json each; `option` is the one that names its place. A file holds
-    the result, the key of its task, and the SHA-256 of both."""
+    """The folder with a file KEY.json for each finished task; `option` names the command-line option for this folder. A
+    file contains the result, the key of its task, and the SHA-256 of both."""
 
     def __init__(self, folder: Path, option: str = "-o"):
         self.folder, self.option = Path(folder), option
@@ -77,7 +76,7 @@ class Store:
             ) from None
 
     def get(self, key: str) -> dict | None:
-        """Return the result of a finished task, None if it has not ended."""
+        """Return the result of a finished task, None if it is not finished."""
         try:
             found = json.loads(system.read_file(self.folder / f"{key}.json"))
         except (OSError, ValueError, RecursionError):
@@ -91,10 +90,10 @@ class Store:
         return found
 
     def put(self, key: str, result: dict) -> None:
-        """Store the result of a task: whole or not at all. Nothing is stored if the folder is gone.
+        """Store the result of a task, completely or not at all. Nothing is stored if the folder is gone.
 
-        Another run of the same study removes the folder when it ends, at any moment, and this one makes it again; so a
-        file that cannot be written in an existing folder is tried once more. Raises OutputError.
+        Another run of the same study may end and remove the folder at any moment, and this run may create it again; so
+        if a file cannot be written although the folder exists, this is tried once more. Raises OutputError.
         """
         told = result | {"task": key, "seal": seal_of(key, result)}
         text = json.dumps(told, ensure_ascii=False, sort_keys=True) + "\n"
@@ -127,8 +126,7 @@ def key_of(facts: dict) -> str:
 
 
 def kept(task: Task, store: Store | None) -> dict | None:
-    """Return the result of a task that was finished before; None if it has not ended, or if the stored result is not
-    its own."""
+    """Return the stored result of a task; None if it is not finished, or if the stored result cannot be its own."""
     result = None if store is None else store.get(task.key)
     agrees = getattr(task, "agrees", None)
     return None if result is None or (agrees is not None and not agrees(result)) else result
@@ -148,13 +146,13 @@ def finish_in_turn(tasks: Sequence[Task], store: Store | None) -> list[dict]:
 
 
 def bundles(tasks: Sequence[Task], least: int) -> list[list[int]]:
-    """Return the positions of tasks in bundles: whole paths, or if these are too few their parts, or otherwise each
-    task separately.
+    """Return the positions of tasks in bundles: whole paths; if these are too few, their parts; if these are still too
+    few, single tasks.
 
     Parameters
     ----------
     tasks : sequence of Task
-    least : int, the bundles that are needed so that all processes have work
+    least : int, the number of bundles that are needed so that all processes have work
 
     Returns
     -------
@@ -173,12 +171,12 @@ def bundles(tasks: Sequence[Task], least: int) -> list[list[int]]:
 
 
 def part(tasks: Sequence[Task], which: int, parts: int) -> list[Task]:
-    """Return the tasks of one of some parts: those that help each other are in one part, if there are enough of
-    them."""
+    """Return the tasks of part `which` of `parts`. Tasks that speed each other up are in the same part, unless there
+    are too few such groups."""
     return [tasks[place] for bundle in bundles(tasks, parts)[which::parts] for place in bundle]
 
 
-# Runs tasks somewhere, and yields (place in the sequence, result) as they end, or raises WorkersLost.
+# A function that runs tasks, and yields (position in the sequence, result) as they end, or raises WorkersLost.
 Pool = Callable[[Sequence[Task], Store | None], Iterator[tuple[int, dict]]]
 
 
@@ -224,7 +222,7 @@ def run_tasks(
             for at, result in pool([tasks[place] for place in left], store):
                 place = left[at]
                 if store is not None and store.get(tasks[place].key) is None:  # a worker may not see the folder
-                    store.make()  # nor is it there if another run of the same study has ended
+                    store.make()  # it may be gone, too, because another run of the same study has ended
                     store.put(tasks[place].key, result)
                 results[place], lost = result, 0
                 if tell:
@@ -236,7 +234,7 @@ def run_tasks(
                     f"{problem}, {lost} times without a finished task between; the finished ones are kept: run the "
                     "same command again, with fewer --jobs if the memory was too small"
                 ) from None
-            # A worker may have kept a result that nobody heard of before the others were lost.
+            # A worker may have stored a result that was not reported before the others were lost.
             for place in left if store is not None else ():
                 if results[place] is None and (ended := kept(tasks[place], store)) is not None:
                     results[place], lost = ended, 0
@@ -255,8 +253,8 @@ def local(jobs: int) -> Pool:
             for place in (place for bundle in bundles(tasks, 1) for place in bundle):
                 yield place, finish(tasks[place], store)
             return
-        # One by one: joblib makes batches of quick tasks, and slow ones behind them are one batch, which is reported
-        # at its end.
+        # Without batches: joblib would learn from quick tasks to make large batches, and report a batch of slow tasks
+        # only at its end.
         run = joblib.Parallel(n_jobs=size, return_as="generator_unordered", batch_size=1)
         together = bundles(tasks, EACH * size)
         try:

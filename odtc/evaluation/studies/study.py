@@ -1,7 +1,7 @@
 """Studies by cross-validation: a grid of settings × data × folds × seeds, of which each fit is a task of the engine.
 
-`odtc tune` is a study of one table in memory, `odtc sweep` one of data files. Both choose a setting for each table, and
-make the choice again without each part of the rows if they estimate the score of the whole choice (nested
+`odtc tune` is a study of one table in memory, `odtc sweep` is a study of data files. Both choose a setting for each
+table. To estimate the score of the whole procedure, the choice is repeated without each part of the rows (nested
 cross-validation).
 """
 
@@ -56,13 +56,13 @@ class FileRows:
 
     @property
     def prefix(self) -> str:
-        """The start of the titles of its fits."""
+        """The prefix of the titles of its fits."""
         return f"{of_any_bytes(Path(self.path).name)}, "
 
 
 @lru_cache(1)
 def _read(path: str, sha256: str, reading: str) -> Dataset:
-    """A worker reads a file once for all tasks on it that follow one another."""
+    """Read a data set; cached, so that a worker reads a file once for consecutive tasks on it."""
     dataset = read_as(path, ReadingSpec(**json.loads(reading)))
     if dataset.source["sha256"] != sha256:
         raise DataError(f"expected the data of the study in {path!r}, but the file was changed since it began")
@@ -71,7 +71,7 @@ def _read(path: str, sha256: str, reading: str) -> Dataset:
 
 @value_class
 class TableRows:
-    """A data set in memory as the rows of a study: it is sent to the processes that fit it."""
+    """A data set in memory as the rows of a study; it is sent to the worker processes."""
 
     dataset: Dataset
     digest: str
@@ -91,11 +91,11 @@ class TableRows:
 
 @value_class
 class FitTask:
-    """A setting, fitted without one part of some rows and scored on it.
+    """The fit of a setting on all folds but one, and its score on this fold.
 
-    `seed` deals the folds. `turn` is the order among the depths and penalties on the same rows
-    (odtc.evaluation.studies.price_path). With `outer` all of it is without one part of the rows: (place, parts, seed of
-    the choice). `title` names the fit in messages.
+    `seed` assigns rows to folds. `turn` is the order among the depths and penalties on the same rows
+    (odtc.evaluation.studies.price_path). With `outer`, (part, number of parts, seed of the choice), this part of the
+    rows is left out of all folds. `title` names the fit in messages.
     """
 
     rows: FileRows | TableRows
@@ -151,7 +151,7 @@ class FitTask:
         return {"n_train": train.n_rows, "n_test": test.n_rows} | scores | {"cpu_seconds": cpu, "error": error}
 
     def agrees(self, result: dict) -> bool:
-        """Return whether a stored result can be its own (odtc.evaluation.studies.fold_scores)."""
+        """Return whether a stored result can be the result of this task (odtc.evaluation.studies.fold_scores)."""
         train, test = self._parts
         sizes = (result.get("n_train"), result.get("n_test")) == (train.n_rows, test.n_rows)
         seconds = isinstance(result.get("cpu_seconds"), float)
@@ -159,7 +159,7 @@ class FitTask:
 
     @property
     def _parts(self) -> tuple[Dataset, Dataset]:
-        """The rows of the fit, and those that it is scored on."""
+        """Return (training rows, rows to score on)."""
         dataset = self.rows.read(self.spec.reading)
         if self.outer is not None:
             place, parts, seed = self.outer
@@ -177,13 +177,14 @@ class Study:
     rows : tuple of FileRows or TableRows
     settings : list of Setting
     spec : RunSpec
-        What all fits have in common.
+        The options that all fits share.
     folds : int
-        Parts of the rows, each left out once.
+        Number of parts of the rows, each of which is left out once.
     choices : tuple of tuple of int
-        Seeds: cross-validation is repeated for each, by folds of its own. Those of one tuple make one nested choice.
+        Seeds. Cross-validation is repeated with other folds for each seed; the seeds of one tuple make one nested
+        choice together.
     nested : int or None
-        Parts of the rows without each of which the choice is made again, to be scored on it.
+        Number of outer parts of the rows: the choice is repeated without each part, and scored on it.
     """
 
     rows: tuple[FileRows | TableRows, ...]
@@ -200,7 +201,7 @@ class Study:
 
     @property
     def n_folds(self) -> int:
-        """The fits of each setting on all rows of a table."""
+        """The number of fits of each setting on all rows of a table."""
         return self.folds * len(self.seeds)
 
     def check(self, dataset: Dataset) -> None:
@@ -244,8 +245,8 @@ class Study:
         return part(self.tasks + self.inner_tasks, which, parts)
 
     def results(self, results: Mapping[int, dict], score: str) -> list[list[Result]]:
-        """Return for each table the results of the settings whose fits are all among `results`, which are by the place
-        of the task in `tasks`, over folds and seeds."""
+        """Return for each table the results, over folds and seeds, of the settings whose fits are all in `results`;
+        its keys are positions of tasks in `tasks`."""
         each, n = self.n_folds, len(self.settings)
         found = []
         for number in range(len(self.rows)):
@@ -267,13 +268,12 @@ class Study:
         score, rule : str
             As in odtc.evaluation.cross_validation.
         fit : function
-            Returns the results of tasks: the settings that were chosen, on the rows that they were chosen on.
+            Returns the results of tasks that fit the chosen settings on the rows used for the choice.
 
         Returns
         -------
         list
-            For each table a Nested for each tuple of `choices`, or the error for which there is none; empty without
-            `nested`.
+            For each table a Nested for each tuple of `choices`, or the error that prevented it; empty without `nested`.
         """
         if not self.nested:
             return []
@@ -296,7 +296,7 @@ class Study:
                 ]
                 chosen = [best_setting(one, rule) for one in found]
                 specs = [self.spec_of(self.settings[best], seeds[0]) for best in chosen]
-                # The seed by which outer_folds deals the rows.
+                # The seed with which outer_folds assigns the rows.
                 tasks = [FitTask(rows, spec, seeds[0] + 1, k, self.nested) for k, spec in enumerate(specs)]
                 own.append(_nested(found, chosen, fit(tasks), score))
             except OdtcError as problem:
@@ -311,7 +311,7 @@ def _fold(result: dict, setting: int, fold: int) -> Fold:
 
 
 def _nested(found: list[list[Result]], chosen: list[int], made: list[dict], score: str) -> Nested:
-    """`found` are the results of all settings by part, `made` the fits of those that were chosen."""
+    """Return the Nested of the results of all settings by part (`found`) and the fits of the chosen ones (`made`)."""
     for one, best, result in zip(found, chosen, made):
         if result.get(score) is None:
             raise ChoiceError(f"no tree came of {one[best].setting} on the rows of its choice: {result.get('error')}")

@@ -1,9 +1,7 @@
-"""The search of a run once more, for some seconds: the claims of the run that it proves, and a tree that contradicts
-them.
+"""Repeat the search of a run for some seconds, to prove its claims again, or to find a tree that contradicts them.
 
-The claims of a record about a search (its bound, that it ended with a proof, that its certificate was checked, that no
-tree is smaller) can be written by anybody. `odtc verify` searches again, and reports claims that it has not derived
-itself as claims of the run.
+Anybody can write a record that claims a bound, a finished proof, a checked certificate, or that no tree is smaller. So
+`odtc verify` searches again, and labels the claims that it has not derived itself as claims of the run.
 """
 
 import math
@@ -31,16 +29,16 @@ from odtc.workflow.first_trees import greedy, own_tree
 from odtc.workflow.provenance.certificates import certify_run
 from odtc.workflow.results.fit import Fit
 
-SECONDS = 5.0  # for the search, unless another limit is named
-CHECKED = 0.5  # of them, once more, for making and checking its certificate
-SEARCH = "dpflow"  # whose search bounds the trees of other formulations, too
+SECONDS = 5.0  # time for the search, unless another limit is given
+CHECKED = 0.5  # additional time for making and checking its certificate, as a share of the time for the search
+SEARCH = "dpflow"  # formulation whose search also bounds the trees of other formulations
 MET = "the tree of a repeated search"
 
-# Keys of `--json` by what derives them: nothing; a bound of our own; a search. The last are of some trees only.
+# Keys of `--json`: claims that are never derived again, derived from our own bound, and derived from a search.
 NEVER = "solver", "start", "nodes", "seconds", "race", "uncertified", "restricted", "edited"
 OF_BOUND = "bound", "gap", "termination"
 OF_SEARCH = "certified", "fewest_leaves", "fewest_columns"
-LEAF = 1, 0  # leaves and columns of the smallest tree
+LEAF = 1, 0  # numbers of leaves and columns of the smallest tree, a leaf
 
 
 @value_class
@@ -52,13 +50,13 @@ class SearchedAgain:
     problem : Problem
         The problem of the run.
     bound : float
-        No tree of the run has a lower objective: by the search, or by equivalent points.
+        Lower bound on the objective of all trees of the run, from the search or from equivalent points.
     trees : tuple of (str, HeapTree)
-        The best tree that it found, with its name in messages; none if it found none that the run could have.
+        The best tree that it found, with its name in messages; empty if it found no tree that the run allows.
     certified : bool
         Whether the certificate that it made was checked and accepted.
     size : tuple of int
-        (leaves, columns) of its tree as it is written, as far as it is proved to have the fewest.
+        (leaves, columns) of its tree as written, if these are proved to be the fewest.
     infeasible : bool
         Whether it proved that no tree satisfies the constraints.
     least : Fraction, LogSum or None
@@ -78,7 +76,7 @@ class SearchedAgain:
     heap: HeapTree | None = None
 
     def derived(self, done: Fit) -> list[str]:
-        """The keys of a run's figures that it derives again, of those that are a run's word without it."""
+        """Return the keys of the run's claims that this search derives again."""
         paid, bound = done.proof.objective, done.proof.bound
         found = ["certified"] * self.certified
         if bound is not None and math.isfinite(bound) and not is_below(self.problem, self.bound, bound):
@@ -86,7 +84,7 @@ class SearchedAgain:
         if done.proof.termination == "optimal" and is_proved(paid, settled_bound(self.problem, self.bound, paid)):
             found += ["termination"]
         own = tree_size(self.problem, done.decoded.heap)
-        size = LEAF if own == LEAF else self.size  # no tree is smaller than a leaf
+        size = LEAF if own == LEAF else self.size  # a leaf is the smallest tree
         fewest = ("fewest_leaves", "fewest_columns")[: len(size)]
         return found + [key for count, key in enumerate(fewest, 1) if size[:count] == own[:count]]
 
@@ -112,8 +110,7 @@ def claimed_facts(facts: dict, derived: list[str]) -> list[str]:
 
 
 def claimed_text(words: list[str], bound: float) -> str:
-    """Return a sentence on the claims of `claimed_facts` and on the bound that was found again; "" if these prove
-    nothing."""
+    """Return a sentence on the claims of `claimed_facts` and on the bound that was derived again; "" without claims."""
     claims = [key.replace("_", " ") for key in words if key in (*OF_BOUND, *OF_SEARCH)]
     if not claims:
         return ""
@@ -133,10 +130,10 @@ def search_again(
     problem : Problem
         The problem of the run.
     heap : HeapTree or None
-        Its tree, from which the search does not begin, because that would only repeat its claim. None to search no
+        The tree of the run. The search does not start from it, because that would only repeat the claim. None: make no
         certificate.
     seconds : float or None
-        For the search; None for SECONDS. None at all if it is 0.
+        Time for the search; None for SECONDS, 0 for no search.
     in_hand : bool
         Whether there is already a result, so that Ctrl-C or SIGTERM ends only the search.
 
@@ -149,7 +146,7 @@ def search_again(
     KeyboardInterrupt
         If it is interrupted before a result is known.
     """
-    # Kernels that are compiled meanwhile count only in a limit of the user.
+    # Time for compiling kernels counts only if the user has set a limit.
     ends = deadline.budget if in_hand or seconds is None else deadline.within
     seconds = SECONDS if seconds is None else seconds
     posed = _searched_problem(problem) if seconds > 0 else None
