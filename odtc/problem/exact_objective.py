@@ -133,8 +133,8 @@ class ExactObjective:
 
     @cached_property
     def least_difference(self) -> Fraction:
-        """No two objectives that differ do so by less. It is above the unit if the penalty of branch nodes has many
-        digits, because trees have few of these nodes."""
+        """A lower bound on the difference of two different objectives. It is above the unit if the penalty of branch
+        nodes has many digits, because trees have few branch nodes."""
         if self._charge.most is None:
             return self.unit
         of_loss = self._of_loss or self._of_node or 1
@@ -163,7 +163,7 @@ class ExactObjective:
         return min([*(one * self.unit for one in found), *([leaf] if least_nodes else [])])
 
     def against(self, bound: Fraction, heap: HeapTree) -> float:
-        """Return a bound that holds exactly as a float next to the objective of a tree: equal to it only if the bound
+        """Return an exact bound as a float to compare with the objective of a tree: equal to it only if the bound
         proves that no tree costs less."""
         paid, least = self.cost(heap), self.raised(bound)
         return float(paid) if least >= paid else min(rounded_down(least), nextafter(float(paid), -inf))
@@ -191,8 +191,9 @@ class ExactObjective:
 
 
 def settled_bound(problem: Problem, bound: float, paid: float) -> float:
-    """Return a bound next to the objective of a tree, as of `ExactObjective.settled`. If the problem has no exact
-    objectives, a bound that is off by rounding is the objective itself, unless two trees may differ by less."""
+    """Return a bound that can be compared with the objective of a tree, like `ExactObjective.settled`. If the problem
+    has no exact objectives, a bound that differs from the objective only by rounding becomes the objective itself,
+    unless two trees may differ by less."""
     exact = exact_objective(problem)
     if exact is not None:
         return exact.settled(bound, paid)
@@ -202,8 +203,8 @@ def settled_bound(problem: Problem, bound: float, paid: float) -> float:
 
 
 def _rounding(problem: Problem, paid: float) -> float:
-    """Return the rounding of an objective that is not exact: a part of it, or of the cost of one leaf if that is below
-    1."""
+    """Return the rounding error of an objective that is not exact, relative to the objective, or to the smaller of 1
+    and the cost of one leaf if that is greater."""
     return ROUNDING * max(min(1.0, leaf_cost(problem.encoded)), abs(paid))
 
 

@@ -76,10 +76,10 @@ Label = str | np.ndarray | Callable[[dict[str, np.ndarray]], np.ndarray]
 
 @frozen_class
 class Part:
-    """coef times the columns of one block, summed.
+    """A sum of columns of one block, multiplied by coef.
 
-    For each axis of the block, `labels` has the name of an axis of the expression; or labels int (n,), over which the
-    part is summed; or a function of the expression's labels {axis: int} that gives the block's.
+    For each axis of the block, `labels` contains one of three things: the name of an axis of the expression; labels int
+    (n,) to sum over; or a function that converts the labels of the expression, {axis: int}, to a label of the block.
     """
 
     block: Block

@@ -1,17 +1,18 @@
 """The check of depth 2 as plain loops over arrays, which numba compiles (odtc.base.kernels).
 
-For a first column f, every evaluated cut has for each column g lower bounds l[g] and r[g] of the best tree with at
-most one split, on g, on its left and its right. Between two evaluated cuts the bounds of odtc.verification.node_cuts
-are valid for each g; only columns that could be part of a tree below the target are counted from the rows. An interval
-is halved until its bounds reach the target. The whole state is in arrays (`tables_of`), so the check can be paused.
+For a first column f, every evaluated cut has lower bounds l[g] and r[g] for each column g: bounds on the best tree with
+at most one split, on g, on the left and on the right of the cut. Between two evaluated cuts the bounds of
+odtc.verification.node_cuts are valid for each g. Only columns that could be part of a tree below the target are counted
+from the rows. Each interval is halved until its bounds reach the target. The whole state is in arrays (`tables_of`), so
+the check can be paused.
 
-A tree for more rows is also one for fewer. So bounds at the evaluated cuts of one state are valid for the next one,
-too, if it has all rows of the first. An interval is first parted at such a cut.
+A tree for more rows is also a tree for fewer rows. So bounds at the evaluated cuts of one state are also valid for the
+next state if that contains all rows of the first one. An interval is first divided at such a cut.
 
-The second split is never better between two neighbouring members that save under the same label only than before or
-behind all such neighbours: as they change sides, the saving by that label on one side grows by their savings, and the
-greatest saving by a label on the other side is convex. So the members between two such splits are one block. A sum is
-counted for each block and each label under which it saves: a unit.
+Consider neighbouring members that all gain under the same single label. A second split between two of them is never
+better than a split before or after all of them: as members change sides, the saving by that label on one side grows by
+their gains, and the greatest saving by a label on the other side is convex. So all these members form one block. A unit
+is the sum for one block and one label under which it gains.
 """
 
 import numpy as np

@@ -134,8 +134,8 @@ class Cases:
 
 @value_class
 class LiveCase:
-    """A case that no multipliers exclude: its root split, as its number among the sorted splits, and the subtrees on
-    either side that could be part of a tree that costs less than the best."""
+    """A case that no multipliers exclude: the number of its root split among the sorted splits, and the subtrees on
+    either side that could be part of a tree that costs less than the best one."""
 
     root: int
     sides: tuple[Options, Options]
@@ -319,13 +319,13 @@ class ConstrainedSearch:
 
     def begin_at(self, shallower: "ConstrainedSearch") -> None:
         """Begin the first pass with the multipliers that bound the best case of a search of less depth, if one pass
-        gives the costs of the trees of each case (few_splits): most cases then need no other multipliers."""
+        gives the costs of the trees of each case (few_splits), because most cases then need no other multipliers."""
         if self.subset_trees is not None and shallower.problem.n_constraints == self.problem.n_constraints:
             self.first = shallower.leading / shallower.scale
 
     def want_below(self, cost: int) -> None:
-        """Search only for trees that cost less, because a feasible one of this cost is known elsewhere; `infeasible`
-        then refers only to these trees."""
+        """Search only for trees that cost less than this, because a feasible tree of this cost is known elsewhere.
+        `infeasible` then refers only to these cheaper trees."""
         self.upper, self.elsewhere = min(self.upper, cost), True
 
     def promising(self, most: int) -> list[np.ndarray]:

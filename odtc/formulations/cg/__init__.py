@@ -254,8 +254,8 @@ def _printed_start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def _asked(columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (ends (columns,); cells of the grid node x split that some column uses, ascending; per column and level
-    the position of its cell among them). The last split of the grid means "no split"."""
+    """Return (ends (columns,); the cells of the grid node x split that some column uses, ascending; for each column and
+    level, the position of its cell among these). The last split of the grid means "no split"."""
     paths, width = columns.paths, len(columns.paths.candidates) + 1
     split = np.full((len(columns), paths.depth), width - 1)
     for at, (_, t, number) in enumerate(columns.keys):
@@ -269,8 +269,8 @@ def _asked(columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """Return a tree over the columns that costs no more: without nodes that no row needs, and with the best subtrees
-    below the ends; if its paths are not columns, the best tree over the columns."""
+    """Return a tree over the columns: this tree without nodes that no row needs, and with the best subtrees below the
+    ends, which costs no more. If its paths are not columns, return the best tree over the columns."""
     if is_printed(problem.params):
         return printed_fit.trimmed(problem, heap)
     columns, encoded, least = columns_of(problem), problem.encoded, problem.params.n_min
@@ -285,7 +285,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 
 
 def _heap(problem: Problem, paths: Paths, tree: np.ndarray) -> HeapTree:
-    """Return the tree of splits that are given as columns of paths.X."""
+    """Return the tree whose splits are given as columns of paths.X."""
     return settle(np.append(paths.candidates, -1)[tree].astype(np.int32), problem.encoded)
 
 
@@ -585,10 +585,10 @@ def _better(over: OverAllSplits | None, search: BranchAndPrice, seconds: float |
 
 
 def _around(over: OverAllSplits | None, search: BranchAndPrice, columns: Columns, beaten: float) -> Columns | None:
-    """Return columns over paths that may also use thresholds close to the best tree's, at distances 1, 2, 4, ….
-    Return None if these are all included already, if there would be too many paths, if the tree has not improved
-    since this was last done (`beaten`), or if the search over all splits has settled it. This is done only if the
-    splits were chosen for all nodes together and by the compiler."""
+    """Return columns over paths that may also use thresholds close to the best tree's, at distances 1, 2, 4, …. Return
+    None if these are all included already, if there would be too many paths, if the tree has not improved since the
+    last time (`beaten`), or if the search over all splits has ended with a proof. Also return None unless the compiler
+    chose the splits, for all nodes together."""
     if over is None or over.proved or not (search.finished or search.proven):
         return None
     problem, paths = over.problem, search.paths
@@ -624,8 +624,8 @@ def _with_splits_of(problem: Problem, columns: Columns, heap: HeapTree) -> Colum
 
 
 def _with_splits(problem: Problem, columns: Columns, asked: np.ndarray) -> Columns:
-    """Return columns over paths whose nodes may also use these splits, -1 for none: all of them at a node that may use
-    every chosen split, otherwise the one at its own number, also at a node that had none."""
+    """Return columns over paths whose nodes may also use the splits `asked`, -1 for none. A node that may use every
+    chosen split gets all of them. Any other node gets only asked[node]."""
     pool = columns.to_pool()
     splits = list(pool.splits)
     for node in problem.topology.branch_nodes.tolist():

@@ -1,4 +1,4 @@
-"""The columns of a certificate over thresholds: the cut of a column that each split of a search is."""
+"""The columns of a certificate over thresholds, and the cut of a column that corresponds to each split of a search."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from odtc.data.threshold_scales import Scales
 
 
 def threshold_column(encoded: Encoded, feature: int, cuts: np.ndarray) -> tuple[dict, np.ndarray]:
-    """Return (the column of a certificate of all given thresholds of a feature, the numbers that its cuts are counted
-    by): all but the largest number of the feature if the thresholds are between all neighbouring numbers."""
+    """Return (a column with all given thresholds of a feature, the numbers by which its cuts are counted). If there is
+    a threshold between all neighbouring numbers, these are all numbers of the feature except for the largest."""
     cells = encoded.dataset.X[:, feature]
     values, given = distinct_values(cells[~np.isnan(cells)])[:-1], distinct_values(cuts)
     complete = len(distinct_values(np.searchsorted(values, given, side="right"))) == len(values)
@@ -52,8 +52,8 @@ def columns_by_feature(encoded: Encoded, merged: bool) -> tuple[list[dict], np.n
 
 
 class CertificateColumns:
-    """The splits of an encoding as columns: all thresholds of a feature are one, splits of single cuts that are in the
-    same ordered feature of the search are one, and every other split is its own.
+    """The splits of an encoding as columns. All thresholds of a feature form one column, single-cut splits in the same
+    ordered feature of the search form one column, and every other split is a separate column.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class CertificateColumns:
                 thresholds[feature] = np.append(thresholds.get(feature, []), splits.cut[own])
             columns |= {begin + at: split for at, split in splits.others.items() if begin + at not in chains}
             begin += len(splits)
-        # In the order of their first splits: of equal cuts the check uses the first column's.
+        # In the order of their first splits, because of equal cuts the check uses the cut of the first column.
         for key in dict.fromkeys(columns[at] for at in sorted(columns)):
             self._number[key] = len(self.facts)
             self.facts.append(

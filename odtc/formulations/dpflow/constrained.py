@@ -299,14 +299,17 @@ def floor_of(
     """Return (a tree to start from, a lower bound on the cost of all trees) by searches without the constraints, until
     the deadline of this context.
 
-    One search leaves the constraints out except for the rows of leaves; the other, with the multipliers of a search
-    over few splits, prices their sums. The bound of the second one is higher once it has ended, which is soon at depth
-    2, and lower before, because the allowed sums are subtracted. With a time limit, few cuts of each column give a
-    bound at these prices sooner; from depth 4 on these cuts prove next to nothing, so a search with lower prices gives
-    one, over tables that are not large. Over few splits, or over each subset of the columns that a tree may use, such
-    searches end, and others follow at the most promising prices; up to depth DEEP the subsets that these leave are
-    searched under the constraints, so that the bound rises to the proof. `tell` is called with bounds as they rise;
-    `upper` is the objective of a tree that is `known`.
+    There are two kinds of search. The free search leaves out all constraints except for the rows of leaves. The priced
+    search adds the uses of the constraints to the costs, at multipliers from a search over few splits. Its bound is
+    higher once it has ended, which is soon at depth 2, but lower before that, because the allowed sums are subtracted.
+
+    With a time limit, few cuts of each column give a bound at these multipliers sooner. From depth 4 on such cuts prove
+    next to nothing, so a priced search with lower multipliers is used if the table is not large. Over few splits, or
+    over each subset of the columns that a tree may use, priced searches end quickly, and further ones follow at the
+    most promising multipliers. Up to depth DEEP, the remaining subsets are searched under the constraints, so that the
+    bound rises to a proof.
+
+    `tell` is called with bounds as they rise; `upper` is the objective of the tree `known`.
     """
     posed = problem.derived(Posed).problem
     timed = deadline.seconds_left() is not None
@@ -334,7 +337,7 @@ def floor_of(
         return heap, at_prices
     found = searching.run_for_bound(lambda bound, *_: tell(max(bound, at_prices)))
     if found.interrupted:
-        deadline.end_soon()  # the following steps have a moment
+        deadline.end_soon()  # the following steps have only a moment
     free = None if found.heap is None else mended(problem, found.heap)
     heap, floor = cheaper(problem, free, heap), max(found.bound, at_prices)
     if priced and found.heap is not None and floor >= paid_by(searching.problem, found.heap) - posed.unit / 2:

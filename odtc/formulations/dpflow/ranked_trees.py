@@ -1,8 +1,8 @@
 """The trees of a problem in the order of their objectives, over the states of the dynamic program.
 
-A tree is ranked if each of its subtrees costs less than a single label would, and its leaves predict the labels of
-least cost; so no two trees are the same except for a branch node that is not needed (odtc.algorithms.dp.k_best). Under
-constraints on more than the rows of leaves every tree that satisfies them is ranked, with any labels of its leaves.
+A tree is ranked if each of its subtrees costs less than a single leaf there, and its leaves predict the labels of least
+cost. So no two trees differ only by a branch node that is not needed (odtc.algorithms.dp.k_best). Under constraints on
+more than the rows of leaves every tree that satisfies them is ranked, with any labels of its leaves.
 """
 
 import numpy as np
@@ -82,7 +82,7 @@ class DpflowRanking:
         return None if found is None else self._heap(found)
 
     def at_least(self, within: float | None) -> int:
-        """Return a number of trees that exist at least, whose objective is at most `within` above the best (None:
+        """Return a lower bound on the number of trees with an objective of at most `within` above the best (None:
         any)."""
         if within is None:
             return self._best.first_splits(np.inf)
@@ -120,7 +120,7 @@ class ConstrainedRanking:
         return None if found is None else self._posed.tree(found.split, found.label)
 
     def at_least(self, within: float | None) -> int:
-        """Return a number of trees that exist at least: 1, for the best one."""
+        """Return a lower bound on the number of trees: 1, for the best one."""
         return 1
 
     def _least(self) -> int | None:
@@ -136,5 +136,5 @@ class ConstrainedRanking:
     def _settled(self, split: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         heap, size = self._posed.tree(split, label), len(split)
         if not np.array_equal(heap.split[:size], split) and broken(self._problem, heap):
-            return None  # the split of a branch node without rows on both sides was needed
+            return None  # removing a branch node without rows on both sides violates a constraint
         return heap.split[:size], heap.label[:size]

@@ -69,14 +69,14 @@ def searches(problem: Problem) -> bool:
 
 
 def _fewest_columns(splits: RankedSplits, search: RankSearch, depth: int, heap: HeapTree, need: int):
-    """Return (columns as bits of a whole number, the tree, nested): the tree with the fewest columns among those that
-    cost as little as one that a search has proved; `need` is the cost of this tree as given to the search."""
+    """Return (columns as bits of a whole number, the tree, nested): the tree with the fewest columns among all trees of
+    the proved least cost. `need` is the cost of the known tree as given to the search."""
     if splits.encoded.by_column and splits.ranked.has_copies:
-        raise TooMany  # the search has only one of several columns that are equal as a whole
+        raise TooMany  # of several columns that are equal, the search contains only one
     looks = splits.looks()
     asked = {feature for split in heap.split[heap.split >= 0] for feature in splits.encoded.splits[split].features}
     rows, known = TreeRows(splits.ranked), search.known(depth)
-    if known.upper > need <= known.lower:  # none costs less: it is one of the best, unless its cost was rounded up
+    if known.upper > need <= known.lower:  # none costs less than the known tree, if its cost was not rounded
         try:
             return FewestColumns(TreeSet(rows, search, depth, need), looks, len(asked)).solve()
         except NoTree:
@@ -86,8 +86,8 @@ def _fewest_columns(splits: RankedSplits, search: RankSearch, depth: int, heap: 
 
 
 def bound_first(search: RankSearch, early: early_bound.EarlyBound, depth: int, need: int = NONE) -> None:
-    """Search for a bound of all trees of a depth before good trees are found, until the proof or the end of the time;
-    only trees that cost less than `need` are looked for."""
+    """Search for a bound of all trees of a depth before good trees, until the proof or the end of the time. Only trees
+    that cost less than `need` are searched for."""
     if depth > 2:
         early.by_common_rows(True)
         search.dive(depth)
@@ -270,8 +270,8 @@ class ThresholdSearch:
         return again.smallest(again._best(depth)[0], bound, ended)
 
     def _is_deep(self, ranked: RankedRows) -> bool:
-        """Return whether the time is for better trees in the first place, because a proof seldom ends in it; over few
-        binary splits trees of more depth are soon proved."""
+        """Return whether to spend the time mainly on better trees, because a proof would seldom end. Over few binary
+        splits even deep trees are proved quickly."""
         timed = deadline.seconds_left() is not None
         return timed and self.problem.topology.depth >= DEEP and not ranked.by_splits
 
@@ -284,12 +284,12 @@ class ThresholdSearch:
 
     @property
     def _more_than_nodes(self) -> int:
-        """Return a number that is greater than the branch nodes of a tree."""
+        """Return a number greater than the number of branch nodes of any tree."""
         return 1 << self.problem.topology.depth
 
     def _is_proved(self) -> bool:
-        """Return whether no tree costs less than the best one, but perhaps as much with fewer leaves. From then on the
-        search is limited, if it counts these."""
+        """Return whether it is proved that no tree costs less than the best one. A tree of equal cost may still have
+        fewer leaves; if the search counts branch nodes, its further work is limited from then on."""
         scale = self.ranked.scale
         best = min(self.search.known(self.problem.topology.depth).upper, self.need)
         proved = self._lower // scale >= best // scale

@@ -71,8 +71,8 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
 
 
 def _ones_left(encoded: Encoded, read: Read, order: np.ndarray) -> np.ndarray:
-    """Return bool (splits of the checker,): whether the checker's left side of each is where the split of the encoding,
-    or the one that it is merged into, is 1."""
+    """Return bool (splits of the checker,): whether the rows on the checker's left side have outcome 1 for the same
+    split of the encoding, or for the split that it is merged into."""
     first = encoded.dataset.X[:1]
     left = np.array([encoded.splits[at].left(first)[0] for at in order.tolist()], bool)
     return (left == encoded.ones_left[order]) == read.problem.X[read.row[0]]
@@ -91,9 +91,9 @@ def _evidence(
     Parameters
     ----------
     order : int (splits,) or None
-        The splits of the search in the order of the arrays', None if they are the same.
+        For each split of the arrays, its number in the search; None if these are the same.
     factor : float64 (constraints of the arrays, constraints of the search) or None
-        The number of units of each of the search's multipliers in one of the arrays', None if they are the same.
+        The matrix that converts multipliers of the search to multipliers of the arrays; None if these are the same.
     """
     scale = int(fixed_point(arrays)[0])
     found: dict = {"multiplier_scale": scale, "passes": [], "cases": []}
@@ -167,16 +167,17 @@ class _Multipliers:
     arrays : ConstrainedProblem
         The problem of the checker.
     order : int (splits,)
-        The splits of the search in the order of the arrays'.
+        For each split of the arrays, its number in the search.
     factor : float64 (constraints of the arrays, constraints of the search)
-        The number of units of each of the search's multipliers in one of the arrays'.
+        The matrix that converts multipliers of the search to multipliers of the arrays.
     """
 
     def __init__(self, search: Engine, arrays: ConstrainedProblem, order: np.ndarray, factor):
         mine = search.original if isinstance(search, ConstrainedSearch) else search.problem
         self.known, self.order, self.factor = search.settled(), order, factor
         self.largest = fixed_point(arrays)[1]
-        # Each column of the search with each column of the arrays whose splits it has: one may be all columns.
+        # Pairs of a column of the search and a column of the arrays with the same splits. The search may have only one
+        # column.
         theirs, own = np.unique([mine.column[order], arrays.column], axis=1)
         self.subset = {frozenset(own[subset[theirs]].tolist()): at for at, subset in enumerate(mine.subsets)}
 
@@ -186,7 +187,7 @@ class _Multipliers:
         return [] if self.known is None else [self._named(m) for m in self.known.passes]
 
     def of(self, root: int, columns: frozenset[int]) -> list[int]:
-        """Return the multipliers of a case; if it has none of its own, the first for all cases, or 0."""
+        """Return the multipliers of a case; without separate ones, the first multipliers for all cases, or 0."""
         subset = self.subset.get(columns)
         found = None if subset is None or self.known is None else self.known.of(int(self.order[root]), subset)
         return next(iter(self.passes), [0] * len(self.largest)) if found is None else self._named(found)
@@ -310,7 +311,7 @@ def certify_found(
             raise ChoiceError(f"a certificate counts in whole numbers: {refused}") from None
         facts["tree"] = tree_facts(heap.to_tree(encoded))
         facts["claim"] = facts["bound"] = round(problem.module.objective(problem, heap) * facts["scale"])
-        try:  # a number that is satisfied within rounding only is none to a checker of exact decimals
+        try:  # the checker uses exact decimals, so a number that is satisfied only within rounding does not count
             tree_cost(facts["tree"], encoded.dataset, read)
             needed = len(read.walked) < len(arrays.subsets)
             factor = facts["scale"] * unit * _factor(problem, search, arrays) if needed else None
@@ -322,8 +323,8 @@ def certify_found(
 
 
 def _factor(problem: Problem, search: Engine, arrays: ConstrainedProblem) -> np.ndarray:
-    """Return float64 (constraints of the arrays, constraints of the search): how many multipliers of the search each
-    one of the arrays is, for costs in the same unit.
+    """Return float64 (constraints of the arrays, constraints of the search): the matrix that converts multipliers of
+    the search to multipliers of the arrays.
 
     Raises
     ------
@@ -334,7 +335,7 @@ def _factor(problem: Problem, search: Engine, arrays: ConstrainedProblem) -> np.
     stated = np.flatnonzero(_stated(problem))
     if len(stated) != len(arrays.bound):
         raise ChoiceError("the certificate has other sums than the search")
-    # A multiplier is the price of one unit of use in units of cost; both have other units here.
+    # A multiplier is a cost for one unit of use. The search and the arrays have different units of cost and of use.
     used, here = (
         np.abs(one.uses).sum(axis=(1, 2)) + np.abs(one.branch_uses) + np.abs(one.leaf_uses).sum(axis=1)
         for one in (search.problem, arrays)

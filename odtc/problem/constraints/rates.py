@@ -107,24 +107,24 @@ def of_class(encoded: Encoded, name: str) -> np.ndarray:
 
 
 def part(encoded: Encoded, among: np.ndarray, said: np.ndarray) -> Fraction | float:
-    """Return the share, by weight, of the rows `among` (bool) that are `said` (bool), exactly; NaN if their weight is
-    0, as for some test rows."""
+    """Return the exact share, by weight, of the rows `among` (bool) for which `said` (bool) is true; NaN if their
+    weight is 0, for example among test rows."""
     weight = encoded.whole_weight
     whole = int(weight[among].sum())
     return Fraction(int(weight[among & said].sum()), whole) if whole else np.nan
 
 
 def lacking(encoded: Encoded, given: Constraint, inside: np.ndarray) -> np.ndarray:
-    """Return whole numbers (rows,): weight · (a - b [row is `inside`]) for a bound of a / b, whose sum over some rows
-    is 0 or less if and only if a share of a / b or more of them is inside."""
+    """Return whole numbers (rows,): weight · (a - b [row is `inside`]) for a bound of a / b. Their sum over some rows
+    is 0 or less if and only if the share of these rows that is inside is a / b or more."""
     weight, (a, b) = attainable(encoded, given, 1)
     return product(weight, np.array([a, a - b], object)[inside.astype(int)])
 
 
 def attainable(encoded: Encoded, given: Constraint, times: int) -> tuple[np.ndarray, tuple[int, int]]:
-    """Return (the weights in their largest unit, (a, b)): a / b is the least share from the bound on that rows can
-    have whose weight is counted this many `times`; it has fewer digits than a bound of many, and no other rows keep
-    it."""
+    """Return (the weights in their largest unit, (a, b)): a / b is the least share at or above the bound that some rows
+    can reach, if their weight is counted this many `times`. The same rows satisfy a / b and the bound, but a / b may
+    have fewer digits."""
     weight = encoded.whole_weight
     weight = weight // max(1, gcd(*map(int, np.unique(weight))))
     reached = next_fraction(given.bound, max(1, times * int(weight.sum())))

@@ -36,7 +36,7 @@ class CutFamily(Protocol):
 
     NAME: str
     SUMMARY: str  # for `odtc list cuts`
-    NEEDS: tuple[Any, ...]  # alternatives, each a tuple of odtc.problem.expressions.Need: what its rows are written on
+    NEEDS: tuple[Any, ...]  # alternatives, each a tuple of odtc.problem.expressions.Need that its rows use
     VALID: str  # EVERY_TREE, or AN_OPTIMUM if its rows may cut off some points of trees
     SEPARATES: bool = False  # whether it can also give the rows that a point violates
     SOLVES: bool = False  # whether its rows come from optimal subtrees; if a model is only counted, it has none
@@ -168,8 +168,8 @@ def add(problem: Problem, model: Model, names: tuple[str, ...]) -> Model:
 def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
     """Return the model with these rows of a family after its own.
 
-    They are user cuts, which a solver may leave out, if the model's own rows imply them for whole points: not in one
-    that a loop makes longer (CPLEX hands in a point of it that breaks them, and may).
+    They are user cuts, which a solver may leave out, if the model's own rows imply them at integer points. That is not
+    the case if a loop adds rows to the model later: there, CPLEX may return points that violate them.
     """
     m = ModelBuilder.onto(model)
     for part in rows:

@@ -1,23 +1,22 @@
-"""A certificate of the best tree under constraints: multipliers that bound all other trees, and cases whose trees are
-listed.
+"""A certificate of the best tree under constraints: multipliers that bound most other trees, and cases for the rest.
 
     "kind": "constraints", "columns": [column, ...], "constraints": ["recall[2] >= 0.6", ...], "loss": [[...]],
     "penalty": P, "scale": S, "claim": C, "bound": B, "multiplier_scale": M, "passes": [[m, ...], ...],
     "cases": [{"root": f, "columns": [...], "multipliers": [m, ...]}, ...]
 
-Columns and numbers are as in odtc.verification.labels; a multiplier is m / M. The splits are the cuts of the
-columns, without those that separate the rows as an earlier one does; a root is the place of its split. A claim, a
-bound and a tree of null mean that no tree satisfies the constraints: it is proved as "no tree costs less than 1" where
-every tree costs 0.
+Columns and numbers are as in odtc.verification.labels; a multiplier is m / M. The splits are the cuts of the columns,
+except for cuts that separate the rows in the same way as an earlier one; a root is the position of its split among
+these. If claim, bound and tree are null, no tree satisfies the constraints. The proof is then "no tree costs less than
+1" with all costs set to 0.
 
 The check needs only the data file and nothing of the compiler. It reads the constraints independently
 (stated_constraints, in this package), and counts row by row the tree's cost and whether it satisfies them. Then it
-checks that no tree that satisfies them costs less than the bound. At the multipliers of each pass it bounds every
-case, which is a root split with a set of columns. Each case that no pass excludes must be among "cases"; its trees are
-bounded, and listed if necessary, at its own multipliers (multiplier_bound, listed_cases). The splits of a column are
-swept as chains (swept_sides). From WIDE splits on, every tree of depth 1 is checked, without multipliers. From depth 4
-on, a case without a root covers all trees over one column whose splits are nested, which are walks over its
-ranks (one_column).
+checks that no tree that satisfies them costs less than the bound. At the multipliers of each pass it bounds every case,
+which is a root split with a set of columns. Each case that no pass excludes must be listed in "cases". Its trees are
+bounded at separate multipliers, and listed if necessary (multiplier_bound, listed_cases). The splits of a column are
+swept as chains (swept_sides). From WIDE splits on, every tree of depth 1 is checked without multipliers. From depth 4
+on, a case without a root covers all trees over one column with nested splits, which are walks over its ranks
+(one_column).
 """
 
 import math
@@ -87,18 +86,19 @@ def shape(kind: str) -> dict:
 @value_class
 class Read:
     """The numbers of a certificate with its data: the problem that is bounded, and how the rows of the data map to it.
-    The problem may be less deep than the certificate: its trees include one of the best, not all."""
+    The depth of the problem may be lower than the depth of the certificate: its trees then include at least one of the
+    best trees."""
 
     problem: Problem
     depth: int
     loss: np.ndarray  # int64 (rows of the data, classes)
     stated: Stated
     names: list[str]  # the features that splits use, in the order of the problem's columns
-    kept: np.ndarray  # int64 (splits of the problem,): the cut of the certificate, through all columns, that each is
-    row: np.ndarray  # int (rows of the data,): the row of the problem that each is
+    kept: np.ndarray  # int64 (splits of the problem,): the number of its cut among all cuts of the certificate
+    row: np.ndarray  # int (rows of the data,): its row in the problem
     walked: dict[int, np.ndarray]  # the sets of columns whose trees are walks, as returned by nested_sets
     of: dict  # the terms of the claim
-    covered: list  # how many splits there are, and how many of them no column has, as returned by count_left_out
+    covered: list  # how many splits there are, and how many no column contains, as returned by count_left_out
 
 
 def small_enough(depth: int, n_candidate_splits: int, n_rows: int, apart: Sequence[int] | None = None) -> bool:

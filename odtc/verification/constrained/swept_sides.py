@@ -7,10 +7,10 @@ rows on the sides 0 and 1 of f, and W(S, C) the least weighted cost of a subtree
 
     W(zero(f), C) + W(one(f), C)  ≥  W(zero(y), C) + W(one(x), C) - Σ over rows with codes in (x, y] of max_l w_l,
 
-because a tree of zero(f) is one of zero(y) ⊇ zero(f), which costs at most max_l w_l more for each added row; likewise
-a tree of one(f) ⊆ one(x). Conditions on leaves that more rows could violate are left out of that bound. A split that
-separates no rows below a root is left out, too: the tree without it costs no more, and is allowed wherever the other
-one is.
+because a tree of zero(f) is also a tree of zero(y) ⊇ zero(f), where it costs at most max_l w_l more for each added row;
+the same is true of one(f) ⊆ one(x). Conditions on leaves that more rows could violate are left out of this bound. A
+split that separates no rows below a root is left out, too, because the tree without it costs no more, and is allowed
+wherever the tree with it is allowed.
 """
 
 import numpy as np

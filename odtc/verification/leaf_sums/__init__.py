@@ -9,20 +9,19 @@ Costs are in whole units (odtc.verification.leaf_sums.squares, likelihood, lines
 The tree costs `claim`, or for survival between two ends, ["p/q", "p/q"]; its cost is counted row by row. Columns are
 as in a certificate over thresholds.
 
-The cost of rows that no column separates is subtracted first, because no tree avoids it. `tried` lists cuts of the
-rows of a state, for trees of three levels or more: [column, cut, left, right]. A side is null (no bound is given), 0
-(it is bounded by the best tree of two levels or less, which the checker finds), or such a list of its own. Because the
-best tree for more rows costs no less, a cut between two tried cuts a < b costs at least the bounds of the left side of
-a and the right side of b together. So the checker finds, from the tried cuts only, a bound of all trees; the tree is
-optimal if no tree costs less than the lesser end of its cost. All rounding is in the direction that keeps the bound
-valid.
+The cost of rows that no column separates is subtracted first, because no tree avoids it. For trees of three levels or
+more, `tried` lists cuts of the rows of a state: [column, cut, left, right]. A side is null (no bound), 0 (the checker
+bounds it by the best tree of two levels or less), or again such a list. The best tree for more rows costs no less, so a
+cut between two tried cuts a < b costs at least the sum of the bounds of the left side of a and the right side of b. So
+the checker computes a bound for all trees from the tried cuts only. The tree is optimal if this bound is at least the
+lower end of its cost. All rounding is in the direction that keeps the bound valid.
 
 If there are few cuts, `tried` may be "all": all cuts are tried, for trees of three or four levels without limits.
 
-`least` and `leaves` limit the trees: rows of the data in each leaf, and leaves of a tree. A tried cut then states the
-leaves of its left side, [column, cut, leaves, left, right], and the cuts of a column are bounded for each such number.
-If leaves must have rows, the best tree of fewer rows may cost more; so a tried cut has two more sides, for trees whose
-leaves may have any number of rows, and these bound the cuts next to it.
+Two parameters limit the trees: `least`, the rows of the data in each leaf, and `leaves`, the number of leaves. With
+`leaves`, a tried cut also states the number of leaves on its left side, [column, cut, leaves, left, right], and the
+cuts of a column are bounded for each such number. With `least`, the best tree for fewer rows may cost more. So a tried
+cut has two more sides, for trees whose leaves may have any number of rows, and these bound the cuts next to it.
 
 `splits` and `together` limit all splits of a tree (odtc.verification.leaf_sums.whole_trees); then all trees are tried.
 """

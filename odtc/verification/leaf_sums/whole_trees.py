@@ -1,4 +1,4 @@
-"""Limits on all splits of a tree at once: at most N different ones, or of some columns all or none.
+"""Limits on all splits of a tree together: at most N different splits, or all columns of a group or none of them.
 
     "splits": N, "together": [["a", "b"], …]
 
@@ -22,8 +22,8 @@ LEVELS = 3
 
 
 class WholeTrees(NamedTuple):
-    """At most so many different splits, None of any number; and groups of columns, of each of which all are used or
-    none."""
+    """Limits on all splits of a tree: a maximum number of different splits, None for any number; and groups of columns
+    of which a tree uses all or none."""
 
     splits: int | None = None
     together: tuple[tuple[str, ...], ...] = ()

@@ -52,8 +52,8 @@ def takes(problem: ConstrainedProblem) -> bool:
 
 
 class Cells:
-    """The rows by their outcomes for some splits of a column, of which any two are nested or disjoint, or have outcome
-    1 for every row together: so there is at most one cell more than splits.
+    """The rows grouped by their outcomes for some splits of a column. Any two of these splits are nested or disjoint,
+    or together have outcome 1 for every row, so there is at most one cell more than splits.
 
     Parameters
     ----------
