@@ -1,10 +1,10 @@
 """Three levels of splits over bins, as plain loops over arrays, which numba compiles (odtc.algorithms.bins.bin_bound).
 
-A cut of a column sends the entries of the bins before `lo` left and those from `hi` on right; those between are not
-counted. For two columns one table of the sums over all pairs of their bins gives the saving of every leaf below two
-cuts. The cuts of one column are first cuts one after the other: each takes the table over from its neighbour and adds
-the entries between the two, so that all of them together visit each entry once for each pair of columns (MurTree shares
-its sums between neighbouring nodes in a similar way).
+A cut of a column sends the entries of the bins before `lo` left and the entries from `hi` on right; entries between
+them are not counted. For two columns one table of the sums over all pairs of their bins gives the saving of every leaf
+below two cuts. The cuts of one column are first cuts one after the other: each takes the table over from its neighbour
+and adds the entries between the two, so that all of them together visit each entry once for each pair of columns
+(MurTree shares its sums between neighbouring nodes in a similar way).
 """
 
 import numpy as np
@@ -147,7 +147,7 @@ def below_one_column(c, members, first_cuts, last, cuts, m, whole, price, shape,
     those of a leaf on each side of the first cut."""
     ends, own, of_label, gains, costs = members
     line, n_firsts = np.zeros(shape, np.int64), first_cuts.shape[1]
-    for side in range(2):  # the left sides grow from the first entry on, the right ones from the last
+    for side in range(2):  # left sides grow from the first entry on, and right sides from the last one
         sums, at = np.zeros(shape, np.int64), side * own.shape[1]
         for step in range(n_firsts):
             f = n_firsts - 1 - step if side else step
@@ -190,7 +190,7 @@ def below_two_columns(c, d, members, first_cuts, n_bins, cuts, n_cuts, whole, pr
         add_pairs(pairs, own[c], own[d], of_label, gains, costs, 0, n)
         accumulate_pairs(pairs, A, B, behind[0])
         pairs[:, : A + 1, : B + 1] = 0
-    at = -1  # as many entries are in `table`
+    at = -1  # the number of entries in `table`
     for f in range(n_firsts):
         for side in range(2):
             if best[f, side] <= price:  # a leaf costs no more than a cut
@@ -252,7 +252,7 @@ def three_levels(
     # By first cut, side, column and cut: the least cost of a leaf or of one cut, left and right of the cut.
     left = np.empty((n_firsts, 2, C, most_cuts), np.int64)
     right = np.empty((n_firsts, 2, C, most_cuts), np.int64)
-    best = np.empty((n_firsts, 2), np.int64)  # by first cut and side: of a leaf, then of any tree
+    best = np.empty((n_firsts, 2), np.int64)  # by first cut and side: the cost of a leaf, later of the best tree
     shape = (n_sums, most_bins + 1)
     for c in range(C):
         below_one_column(c, ordered, first_cuts, n_bins[c], cuts[c], n_cuts[c], whole, price, shape, left, right, best)

@@ -97,7 +97,7 @@ def label_vectors(sums: np.ndarray, n_classes: int, r: int) -> np.ndarray:
 
 
 def drop_dominated(points: Points, both: np.ndarray, unit: np.ndarray) -> Points:
-    """Return the points without those that another of the same state dominates, or equals."""
+    """Return the points that no other point of the same state dominates or equals."""
     key = np.rint(points.vector / unit).astype(np.int64)
     group, rest = [points.state.astype(np.int64), *key[:, both].T], list(key[:, ~both].T)
     order = np.lexsort((*rest[::-1], *group[::-1]))
@@ -146,7 +146,7 @@ def label_points(rows: Rows, level: Level, budgets: Budgets, unit: np.ndarray) -
     vector = label_vectors(state_sums(rows, level), K, r).reshape(n * K, 1 + r)
     state, code = np.repeat(np.arange(n), K).astype(np.int32), -1 - np.tile(np.arange(K), n)[:, None]
     points = drop_dominated(Points(state, vector, code.astype(np.int32)), budgets.both, unit)
-    return points.picked(np.lexsort((-points.code[:, 0], points.state)))  # by class, as columns are
+    return points.picked(np.lexsort((-points.code[:, 0], points.state)))  # sorted by class within each state
 
 
 def stump_points(rows: Rows, level: Level, branch: np.ndarray, budgets: Budgets, unit: np.ndarray) -> Points:

@@ -18,7 +18,7 @@ from odtc.algorithms.moments import laws
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import MAX_EXACT
 
-LIMBS = 4  # of 27 random bits each: a sum over fewer than 2^26 rows is exact in float64
+LIMBS = 4  # numbers of 27 random bits in a hash: a sum over fewer than 2^26 rows is exact in float64
 # Rounding error of a sum over rows, per row, relative to the sum over all rows.
 ROUNDING = 8 * float(np.finfo(float).eps)
 HALF = 0.5  # of a whole number: different sums of whole numbers differ by more
@@ -189,7 +189,7 @@ class Graph:
 
     rows: Rows
     levels: tuple[Level, ...]
-    price: float  # of a branch node
+    price: float  # penalty of a branch node
 
     @property
     def n_arcs(self) -> int:

@@ -123,8 +123,8 @@ def depth_two(code, size, moments, rows, ends, price, law, tiny):
         two[j] = gain(law, s - below[j, 1], w - below[j, 0], tiny)
     alone = gain(law, s, w, tiny)
     counted = least > 1.0
-    left, right = one.copy(), two.copy()  # of one leaf on either side
-    for f in range(p):  # both splits on one column
+    left, right = one.copy(), two.copy()  # gains of one leaf on either side
+    for f in range(p):  # trees with both splits on one column
         for i in range(begin[f], begin[f + 1] - 1):
             for j in range(i + 1, begin[f + 1] - 1):
                 if counted and below[j, 2] - below[i, 2] < least:

@@ -102,7 +102,7 @@ class MomentSearch:
         self.slack = self.relative = 0.0
         self.most_room: float | None = MOST_ROOM  # relative to the cost; None without a limit
         self.is_exact = False  # True if costs in doubles are exact
-        self.worth: dict[tuple, Worth] = {}  # by depth, position and rows
+        self.worth: dict[tuple, Worth] = {}  # indexed by depth, position and rows
         self.families: list[Family] = []  # the families, for limits on whole trees, that may contain the best tree
         self.known: dict[tuple, Known] = {}
         self.narrow = self._pairs(len(rank)) <= WIDEST

@@ -105,7 +105,8 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
             for k in range(K):
                 whole[local[g, row], k] += loss[row, k]
     leaf = total.min()
-    part, there = np.zeros((blocks, K), np.int64), np.zeros(blocks, np.int64)  # of the rows on the left
+    # The loss and the number of the rows on the left side, by block.
+    part, there = np.zeros((blocks, K), np.int64), np.zeros(blocks, np.int64)
     sums, sizes, acc = np.zeros((2, K), np.int64), np.zeros(2, np.int64), np.zeros(K, np.int64)
     cost, times = np.zeros((2, blocks), np.int64), np.zeros((2, blocks), np.int64)
     bound = np.zeros((2, F), np.int64)  # lower bound of trees of one split on a side, by column

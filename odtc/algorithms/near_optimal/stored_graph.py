@@ -139,7 +139,8 @@ class _Walk:
 
     def __init__(self, trees: TreeSet, column_of, most: int):
         self.trees, self.column_of, self.most = trees, column_of, most
-        self.levels: list[dict] = [{} for _ in range(trees.depth + 1)]  # by rows: [part, least cost, budget, arcs]
+        # For each height, by rows: [part, least cost, budget, arcs].
+        self.levels: list[dict] = [{} for _ in range(trees.depth + 1)]
         self.n_arcs = 0
 
     def visit(self) -> bool:

@@ -349,7 +349,7 @@ class TreeSet:
         return arc.column, rank, *below
 
     def trees(self):
-        """Yield (cost, tree) of all trees, the cheapest first; of equal cost those with fewer leaves first."""
+        """Yield (cost, tree) of all trees in order of cost; of equal cost, trees with fewer leaves come first."""
         for b, x, _ in self.table.cells():
             for tree in self._each(self.root, self.depth, b, x):
                 yield self.rows.units.cost(b, x), tree

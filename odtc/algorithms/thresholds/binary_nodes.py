@@ -358,7 +358,8 @@ class Fours:
         table = nodes.table[node.entries]
         ones = table.sum(axis=0)
         parting = np.flatnonzero((ones > 0) & (ones < node.n))
-        self.order = parting[np.argsort(-nodes.saves[parting], kind="stable")].tolist()  # of the splits, best first
+        # All splits that separate the entries, the best first.
+        self.order = parting[np.argsort(-nodes.saves[parting], kind="stable")].tolist()
         self._fewer_one = 2 * ones <= node.n
         weight = (table * nodes.most[node.entries, None].astype(nodes.type)).T @ table
         self._weight, self._own = np.rint(weight).astype(np.int64), np.rint(weight.diagonal()).astype(np.int64)

@@ -259,7 +259,7 @@ def height_four(entries, first, column, answer, label, gain, most, stride, price
     m, toll = len(active), 2 * price if stride == 1 else price
     table, pairs, total = triples(entries, n, first, column, label, gain, stride, active, place, m, room)
     saved = best_pairs(table, pairs, total, toll)
-    # What the entries weigh that answer 1 to two tests.
+    # The weight of the entries with outcome 1 for two splits.
     weight, whole = np.zeros((m, m), np.int64), np.int64(0)
     own = np.empty(m, np.int64)
     for i in range(n):
@@ -292,7 +292,7 @@ def height_four(entries, first, column, answer, label, gain, most, stride, price
     bound = three
     left_out = np.zeros(m, np.bool_)
     for _ in range(m):
-        f = -1  # the test that saves most of those that are left; numba takes seconds to compile a sort
+        f = -1  # the split with the largest saving among the remaining ones; numba takes seconds to compile a sort
         for g in range(m):
             if not left_out[g] and (f < 0 or both[g] > both[f]):
                 f = g
@@ -314,7 +314,7 @@ def height_four(entries, first, column, answer, label, gain, most, stride, price
                 low[s, f] = cost
                 for g in range(m):
                     w11 = weight[f, g]
-                    if s == 1:  # of the entries that answer 1 to f: those that answer 1, or 0, to g
+                    if s == 1:  # among entries with outcome 1 for f: the weight with outcome 1, and 0, for g
                         with_one, with_none = w11, weight[f, f] - w11
                     else:
                         with_one, with_none = weight[g, g] - w11, whole - weight[f, f] - weight[g, g] + w11

@@ -1,19 +1,19 @@
-"""Scans of columns of many blocks by groups of neighbouring blocks (depth_two, which explains the words), for more than
-two labels. With two, a scan of all blocks is quicker.
+"""Scans of columns of many blocks by groups of neighbouring blocks, for more than two labels (the terms are explained
+in depth_two). With two labels, a scan of all blocks is quicker.
 
-Of a cut within a group, the best label left of it saves no more than at the end of the group, and the best label right
-of it no more than at its begin:
+At a cut within a group, the best label left of the cut saves no more than at the end of the group, and the best label
+right of it saves no more than at the beginning of the group:
 
     saved(cut) <= max_{j != k} upto_j(end) + from_k(begin)
 
-With the same label on both sides a test saves no more than a leaf. So the sums of the groups bound all cuts, and have
-the cuts between groups exactly. Only groups whose bound is above the best cut known are looked at entry by entry. Plain
-functions of arrays, which numba compiles.
+With the same label on both sides, a split saves no more than a leaf. So the sums of the groups bound the saving of all
+cuts, and give the exact saving of the cuts between groups. Only groups whose bound is above the best known cut are
+scanned entry by entry. These are plain functions of arrays, which numba compiles.
 """
 
 import numpy as np
 
-MANY = 512  # blocks of a column, from which on they are grouped
+MANY = 512  # minimum number of blocks of a column for which they are grouped
 
 
 def group_size(n):
@@ -105,7 +105,7 @@ def scan_groups(left, whole, inner, of_left, of_whole, weight_left, weight_whole
         of_right[k] = of_whole[k] - of_left[k]
         none = max(none, of_left[k])
         none_right = max(none_right, of_right[k])
-    behind, behind_right = none, none_right  # what the best label saves from the begin of the group on
+    behind, behind_right = none, none_right  # the best saving of a label from the beginning of the group on
     best, best_right, bound, bound_right = 0, 0, 0, 0
     at = 0
     for group in range(groups):
@@ -170,7 +170,7 @@ def settle_groups(left, whole, inner, ends, line, kind, size, side, wanted, of_s
     for k in range(labels):
         upto[0, k] = 0
         none = max(none, of_side[k])
-    gone[0, 0], gone[1, 0] = 0, none  # what the best label saves up to a border of groups, and behind it
+    gone[0, 0], gone[1, 0] = 0, none  # the best saving of a label before and behind a border of groups
     best, widest, widest_group = 0, 0, -1
     at = 0
     for group in range(groups):
@@ -184,7 +184,7 @@ def settle_groups(left, whole, inner, ends, line, kind, size, side, wanted, of_s
         gone[0, group + 1], gone[1, group + 1] = up, down
         if group < groups - 1:
             best = max(best, up + down)
-        gone[2, group] = 0  # what a cut within the group saves at most
+        gone[2, group] = 0  # upper bound on the saving of a cut within the group
         if inner[group] and up + gone[1, group] > best:
             for k in range(labels):
                 sums[k] = upto[group + 1, k] - upto[group, k]
@@ -193,7 +193,7 @@ def settle_groups(left, whole, inner, ends, line, kind, size, side, wanted, of_s
                 widest, widest_group = gone[2, group], group
     if widest_group < 0 or widest <= best:
         return min(weight - none, price + weight - best)
-    for turn in range(-1, groups):  # first the group of the highest bound
+    for turn in range(-1, groups):  # the group of the highest bound comes first
         group = widest_group if turn < 0 else turn
         if gone[2, group] <= best:
             continue
@@ -201,7 +201,7 @@ def settle_groups(left, whole, inner, ends, line, kind, size, side, wanted, of_s
         for k in range(labels):
             sums[k] = upto[group, k]
         up = gone[0, group]
-        for t in range(begin, end):  # no branches on the side, which a processor cannot predict
+        for t in range(begin, end):  # without branches on the side, which a processor cannot predict
             v = sums[kind[t]] + size[t] * np.int64(side[line[t] >> 1] == wanted)
             sums[kind[t]] = v
             up = max(up, v)

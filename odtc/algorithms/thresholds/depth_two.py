@@ -20,19 +20,21 @@ import numpy as np
 from odtc.algorithms.thresholds.block_groups import MANY, group_blocks, group_size, scan_groups, settle_groups
 from odtc.base.kernels import Kernel, kernel, kernel_with
 
-POINTS = 48  # evaluated cuts that are held at once: one for each halving of an interval of cuts, and a few more
+POINTS = 48  # evaluated cuts that are stored at once: one for each halving of an interval of cuts, and a few more
 NEVER = 1 << 60  # more than any cost
-NEAR = 8  # a bound that closes a cut is lowered by at most this part of what it has too much
-RARE = 3  # one in so many entries at most has the rarer answer of a test of two answers, and
-SEVERAL = 16  # so many tests at least are like that, so that their sums are moved together
-FIRST = 10  # columns of the least bounds that are scanned first at a cut, for the left and the right side in turn
-# Parts of `depth_two` that numba writes out there, so that their many arrays are handed over for nothing.
+NEAR = 8  # a bound that closes a cut may be lowered by its excess divided by this
+# The sums of binary splits are moved together if there are at least SEVERAL of them whose rarer outcome at most one in
+# RARE entries has.
+RARE = 3
+SEVERAL = 16
+FIRST = 10  # columns of least bounds that are scanned first at a cut, for the left and the right side in turn
+# Functions that numba writes out inside `depth_two`, because then it costs nothing to pass their many arrays.
 WRITTEN_OUT = ("kinds_of", "lines_of", "block_sums", "leaf_cost", "least_loss")
-# What `depth_two` is compiled for (`kernel_for`): numba compiles less in less time.
-LABELS = True  # nodes of more than two labels
-SHORTCUTS = True  # for larger tables: groups of blocks, and sums of rare answers that are moved together
-LARGE = 4096  # entries with more than two labels, from which on the shortcuts save more than their compilation takes
-PURE = 8  # least losses that a better tree may cost, so that the cuts of sides without a loss are sought first
+# Features that `depth_two` is compiled with (`kernel_for`): without them it compiles faster.
+LABELS = True  # support for nodes of more than two labels
+SHORTCUTS = True  # for larger tables: groups of blocks, and common moves of the sums of rare outcomes
+LARGE = 4096  # entries with more than two labels from which the shortcuts save more time than their compilation takes
+PURE = 8  # if a better tree may cost at most this many least losses, cuts with a side without loss are sought first
 
 
 @kernel
@@ -56,7 +58,7 @@ def take_side(order, side, wanted, size):
         return out
     for g in range(F):
         i, t = 0, 0
-        while i < size:  # each entry is written, and the next one over it if it is of the other side: no branch
+        while i < size:  # each entry is written, and overwritten by the next one if it is on the other side: no branch
             e = order[g, t]
             out[g, i] = e & np.uint32(0xFFFFFFFE)
             i += side[e >> 1] == wanted
@@ -306,7 +308,7 @@ def move_cut(sums, whole, of_place, of_label, place, entry, lab, gain, starts, o
         sums[:] = 0
         a = 0
     elif n - b + size < way:
-        for j in range(size):  # numba compiles words for arrays that do not fit, longer than this function
+        for j in range(size):  # a slice would make numba compile error messages, which takes longer than this function
             sums[j] = whole[j]
         a = n
     if not LABELS or of_label == 0:
@@ -390,7 +392,7 @@ def separable(entry, lab, own, place, starts, blocks, columns, backward):
     n = len(entry)
     far = 0
     for g in range(columns):
-        low, high = n, -1  # blocks of the label that came first
+        low, high = n, -1  # blocks of the label that comes first
         low_other, high_other = n, -1
         kind, other = -1, -1
         b, failed = 0, False
@@ -685,7 +687,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     lab, own, cap, number = entries_of(order[0], label, gain, most, count, local)
     kind, amount = kinds_of(lab, own, stride)
     m, column, blocks, place = parting_columns(order, local, kind, amount, least <= 1)
-    # Columns of many blocks: these are grouped, and have sums of each label that saves something.
+    # Columns of many blocks are grouped, and have one sum for each label that saves something.
     labels = max(2, stride)
     wide = group_size(n)
     grouped = np.zeros(m + 1, np.bool_)
@@ -701,7 +703,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         n_rare = len(rare_whole)
         rare_left, nothing = np.zeros_like(rare_whole), np.zeros(stride, np.int64)
         rare_save_left, rare_now = np.zeros(stride, np.int64), np.int64(0)
-    sizes = np.empty(m + 1, np.int64)  # of the sums of each column
+    sizes = np.empty(m + 1, np.int64)  # the number of sums of each column
     groups = n // wide + 2 if n_grouped else 0
     lines = m if stride > 1 else 0
     by_entry = np.zeros(m + 1, np.bool_)
@@ -716,8 +718,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         room = np.zeros((4, labels), np.int64)
         upto_group, gone = np.empty((groups + 1, labels), np.int64), np.empty((3, groups + 1), np.int64)
         save_right = np.zeros(labels, np.int64)
-        block = np.empty((0, n), np.uint32)  # of each entry in each column, if `place` has groups
-        open_l, open_r = np.zeros(m, np.bool_), np.zeros(m, np.bool_)  # columns with known bounds, not the costs
+        block = np.empty((0, n), np.uint32)  # the block of each entry in each column, if `place` has groups
+        # Columns with known bounds, but without known costs.
+        open_l, open_r = np.zeros(m, np.bool_), np.zeros(m, np.bool_)
     for j in range(m):
         if SHORTCUTS and LABELS and grouped[j]:
             sizes[j] = labels * group_blocks(line[j], place[j], ends[j], inner[j], wide)
@@ -735,11 +738,11 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         rows += number[i]
     side = np.ones(n, np.uint8)  # 1 for the entries on the left side of the cut
     of_whole = whole[first[m] : first[m + 1]]
-    # What each label saves on all entries, and left of a cut.
+    # The saving of each label on all entries, and left of a cut.
     save_whole, save_left = np.zeros(labels, np.int64), np.zeros(labels, np.int64)
     for i in range(n):
         save_whole[kind[i]] += amount[i]
-    # The best stump of every column, which is the bound of either side at both ends of its order.
+    # The cost of the best stump of every column, which bounds either side at both ends of its order.
     stump = np.zeros(m, np.int64)
     loss, single = least_loss(own, cap)
     leaf = leaf_cost(of_whole, weight, stride)
@@ -808,22 +811,22 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     starts[0] = cut_weight[0] = cut_rows[0] = 0
     entry, now = np.empty(n, np.uint32), np.zeros(m + 1, np.int64)
     left_out = np.zeros(m, np.bool_)
-    scanned, point = np.zeros(m, np.int64), 0  # the number of the last cut that each column was scanned at
+    scanned, point = np.zeros(m, np.int64), 0  # the number of the cut at which each column was scanned last
     for _ in range(m):
         if price >= best or told[0] != 0:
             break
-        j = -1  # the column of the least stump that is left; numba takes seconds to compile a sort
+        j = -1  # the column of the least remaining stump; numba takes seconds to compile a sort
         for g in range(m):
             if not left_out[g] and (j < 0 or stump[g] < stump[j]):
                 j = g
         left_out[j] = True
-        if SHORTCUTS and rare[j]:  # what a side is worth less than the whole is no more than the other one can cost
+        if SHORTCUTS and rare[j]:  # a side costs at least the cost of the node minus the weight of the other side
             w = rare_weight[j]
             if max(0, least_stump - w) + max(0, least_stump - (weight - w)) >= best - price:
                 continue
         f = column[j]
         b = cuts_of(order[f], local, cap, number, entry, starts, cut_weight, cut_rows)
-        for g in range(m + 1):  # the sums are of no entries
+        for g in range(m + 1):  # at first, the sums are over no entries
             now[g] = 0
         for i in range(len(sums)):
             sums[i] = 0
@@ -847,8 +850,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             a += 1
         while a <= z and rows - cut_rows[z] < least:
             z -= 1
-        # Cuts up to `pure` lose nothing left of them, those from `pure_right` on nothing right of them, and all others
-        # the least gain or more.
+        # Cuts up to `pure` have no loss on their left side, and cuts from `pure_right` on have none on their right
+        # side. All other sides lose the least gain or more.
         pure, pure_right, looked = b, 0, single and best - price <= PURE * loss
         if looked:
             if SHORTCUTS and LABELS and n_grouped and len(block) == 0:
@@ -873,7 +876,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             some, some_right = loss if a > pure else 0, loss if z < pure_right else 0
             up = max(some, low_mins[lo]) + max(some_right, high_mins[hi])
             down = low_mins[hi] + high_mins[lo] - part
-            # Without a price the last pure cut is at least as good as those before it, and the first as those behind.
+            # Without a price, the last cut that is pure on its left side is at least as good as the cuts before it, and
+            # the first one that is pure on its right side as the cuts behind it.
             worse = looked and (z < pure or a > pure_right)
             if up >= target or down >= target or worse:
                 users[lo] -= 1
@@ -924,7 +928,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     open_l[:] = False
                     open_r[:] = False
                 for t in range(FIRST + m):
-                    # The columns of the least bounds come first: as these rise, fewer of the others are needed.
+                    # The columns of least bounds come first: as these bounds rise, fewer other columns are needed.
                     g = t - FIRST
                     if t < FIRST:
                         if most_left + most_right >= target:
@@ -1027,7 +1031,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 for g in range(m):
                     most_left = min(most_left, low[new, g])
                     most_right = min(most_right, high[new, g])
-                # Columns that are known by groups are settled, as far as they may have the least costs.
+                # Columns that are only bounded by groups are evaluated exactly if they may have the least costs.
                 while SHORTCUTS and LABELS and some_open:
                     some = max(0, most_left + most_right - target) // NEAR
                     g, wanted = least_open(low[new], open_l, kept - some), np.int64(1)
@@ -1080,7 +1084,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     return best, best_column, best_cut, scans
 
 
-KERNELS = {  # by (LABELS, SHORTCUTS)
+KERNELS = {  # the compiled variants, by (LABELS, SHORTCUTS)
     (True, True): depth_two,
     (True, False): depth_two.with_constants(SHORTCUTS=False),
     (False, True): depth_two.with_constants(LABELS=False),
@@ -1089,7 +1093,7 @@ KERNELS = {  # by (LABELS, SHORTCUTS)
 
 
 def kernel_for(order: np.ndarray, stride: int) -> Kernel:
-    """Return `depth_two` for the nodes of a table, compiled for no more than these need."""
+    """Return `depth_two` for the nodes of a table, compiled with only the features that these nodes need."""
     binary = sum(np.count_nonzero(line & 1) == 2 for line in order)
     labels = stride > 1
     return KERNELS[labels, binary >= SEVERAL or (labels and order.shape[1] >= LARGE)]

@@ -731,7 +731,7 @@ class RankSearch:
             else:
                 there.improve(known.upper, known.split, *known.below)
                 there.lower = max(there.lower, known.lower)
-                if there.points is not known.points:  # of another process
+                if there.points is not known.points:  # the results are from another process
                     noted = set(there.points)
                     new = [point for point in known.points if point not in noted]
                     there.points += new
