@@ -309,9 +309,9 @@ def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]
 
 
 def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """Return (a, b) that separate these rows in this way: with a penalty the one of the fewest features, or of `own`
-    if these are fewer; otherwise the one of the widest gap; None if that is less than μ. The fewest are sought only
-    once, because that may take long."""
+    """Return the hyperplane (a, b) that separates these rows in this way. If features have a penalty, it uses the
+    fewest features, or the features `own` if these are fewer; otherwise it has the widest gap. Return None if the gap
+    is less than μ. The result of the search for the fewest features is cached, because that search may take long."""
     Z = _weighed(problem).Z
     if not branch_penalty(problem):
         return _wide(problem, rows, left, np.arange(Z.shape[1]))
@@ -323,7 +323,8 @@ def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarr
 
 
 def _wide(problem: Problem, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """Return (a, b) of the widest gap over the terms `of`, sought once; None if that is less than μ."""
+    """Return the hyperplane (a, b) with the widest gap over the terms `of`, computed once; None if the gap is less than
+    μ."""
     a, b, width = cached_hyperplane(
         problem, rows, left, lambda: widest_gap(_weighed(problem).Z, rows, left, of), of.tobytes()
     )

@@ -218,7 +218,7 @@ def _constraints_kept(problem: Problem, heap: HeapTree, tree: Tree, rows: "RowPr
         checks.append(Check("constraint", given.holds(value), given.told(value)))
         if rows is not None and given in answering:
             again = rows.value(given)
-            # If rows were selected, it is a constraint of those that the tree is trained on.
+            # If rows were selected, the constraint refers only to the selected rows, on which the tree was trained.
             where = "on the rows of the data file" if whole is None else f"on the selected rows, {whole.told(given)}"
             checks[-1] = Check(
                 "constraint",

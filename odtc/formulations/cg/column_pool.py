@@ -213,15 +213,15 @@ def follow_tree(paths: Paths, split: np.ndarray):
 
 
 def columns_asked(paths: Paths, split: np.ndarray) -> np.ndarray:
-    """Return splits of an encoding as columns of paths.X: -1 for no split, -2 for a split that is not among them."""
+    """Return splits of an encoding as columns of paths.X: -1 for no split, -2 for a split without a column there."""
     known = {int(split): at for at, split in enumerate(paths.candidates)} | {-1: -1}
     return np.array([known.get(one, -2) for one in split.tolist()], np.int32)
 
 
 class Columns:
-    """Columns of `paths`, in the order in which they were added; each path of them has a cost. For a column of a pool
-    it is the cost of its subtree, counted on these rows under this objective, and maybe not the best until
-    `settle`; paths that do not exist here are left out."""
+    """Columns of `paths`, in the order in which they were added. The path of each column has a cost. For a column from
+    a pool it is the cost of its subtree, computed from these rows and this objective; until `settle`, a better subtree
+    may exist. Columns of a pool whose paths do not exist here are left out."""
 
     def __init__(self, paths: Paths, pool: ColumnPool | None = None):
         self.paths, self.keys, self._place, self.cover = paths, [], {}, []
@@ -245,7 +245,8 @@ class Columns:
         return self._place.get((end, node, number))
 
     def add(self, wanted: dict[int, np.ndarray]) -> int:
-        """Add the evaluated paths {end: numbers} with those that stop on their ways; return the number of new ones."""
+        """Add the evaluated paths {end: numbers}, and the paths that stop on their ways; return the number of new
+        columns."""
         before = len(self.keys)
         for e, some in wanted.items():
             for number in some.tolist():
@@ -253,7 +254,7 @@ class Columns:
         return len(self.keys) - before
 
     def settle(self) -> int:
-        """Find the best subtrees below the ends of all columns; return the number of columns without a known one."""
+        """Find the best subtrees below the ends of all columns; return how many columns had no known best subtree."""
         paths = self.paths
         mine = {
             e: np.array([number for end, t, number in self.keys if end == t == e], int) for e in paths.ends.tolist()

@@ -64,14 +64,14 @@ def paths_of(problem: Problem) -> PrintedPaths:
             held.printed = PrintedPaths(problem, pool.splits, pool)
         else:
             held.printed = PrintedPaths(problem, _splits(problem))
-            _add_first(problem, held.printed)  # it refuses splits that make no complete tree
+            _add_first(problem, held.printed)  # raises ChoiceError if the splits cannot form a complete tree
             held.printed.add_all()
     return held.printed
 
 
 def _splits(problem: Problem) -> tuple[np.ndarray, ...]:
-    """Return S_j of each node, at least as many as there are levels: the most frequent splits of other nodes, then any
-    others, fill up a node at which CART seldom splits, because a complete tree splits there, too."""
+    """Return the splits S_j of each node, at least as many as there are levels. A complete tree splits at every node,
+    so a node at which CART seldom splits gets the most frequent splits of other nodes, too, then any others."""
     depth, found = problem.topology.depth, list(splits_of(problem))
     own_splits, often = np.unique(np.concatenate([np.zeros(0, np.int32), *found]), return_counts=True)
     common = own_splits[np.argsort(-often, kind="stable")]

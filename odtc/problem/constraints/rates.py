@@ -90,8 +90,8 @@ def named_class(encoded: Encoded, given: Constraint) -> int:
 
 
 def one_class(encoded: Encoded, given: Constraint, inside: bool) -> Constraint:
-    """Return the constraint, whose argument is a class, of which (`inside`), or of others than which, there
-    are rows."""
+    """Check that the only argument is a class, and that the data has rows of this class (`inside`) or of other classes;
+    return the constraint."""
     named_class(encoded, given)
     if not encoded.weight[of_class(encoded, given.args[0]) == inside].sum():
         raise ChoiceError(

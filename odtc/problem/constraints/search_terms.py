@@ -174,7 +174,7 @@ def nested(encoded: Encoded) -> np.ndarray:
 
 
 def _by_count(group: np.ndarray, most: int, n_candidate_splits: int) -> bool:
-    """Return whether a limit on groups is one on so many splits that their sets are not enumerated."""
+    """Return whether a limit on groups counts single splits, and these are too many to enumerate their sets."""
     return int(group.max()) + 1 == n_candidate_splits and comb(n_candidate_splits, most) > MOST_SUBSETS
 
 

@@ -1,10 +1,10 @@
 """Lower bounds for trees that must use all columns of a group or none of them, by trying all trees.
 
-For each choice of the groups that are used, no node splits on a column of the others, and each column of the chosen
-ones is needed: the tree splits on it at the root, or on one of the sides of the root, to which the needed columns are
-distributed in all ways. LeafSumsBound bounds trees of two levels that need no column. A root is left out if the
-best trees on its sides that need no column cost too much. Costs are rounded; those that decide are counted again in
-whole numbers. Nothing of the search is used.
+The check tries each choice of the groups that are used. No node may then split on a column of another group, and every
+column of a chosen group is needed: the tree splits on it at the root, or on one of the sides of the root, to which the
+needed columns are distributed in all ways. LeafSumsBound bounds trees of two levels without needed columns. A root is
+left out if the best trees on its sides already cost too much without needed columns. Costs are rounded; decisive costs
+are computed again in whole numbers. Nothing of the search is used.
 """
 
 from fractions import Fraction

@@ -2,8 +2,8 @@
 
 N splits divide the rows into cells. A node is described by a state: each split has the result 0, the result 1, or is
 still free. The sums of all states of N - 1 splits with each last split are computed at once, and the best tree below a
-state is the leaf, or a free split with the best trees on its two sides. Sums are rounded; for sets that decide they
-are counted again in whole numbers. Nothing of the search is used.
+state is the leaf, or a free split with the best trees on its two sides. Sums are rounded; for decisive sets they are
+computed again in whole numbers. Nothing of the search is used.
 """
 
 from collections.abc import Callable, Iterator

@@ -275,13 +275,13 @@ def nested_subsets(problem: ConstrainedProblem) -> dict[int, np.ndarray]:
 
 
 def nested_order(X: np.ndarray, splits: np.ndarray) -> np.ndarray | None:
-    """Return int (splits,): some splits without those that separate the rows in the same way as another, from the one
-    with the most ones on; None if they are not nested."""
+    """Return int (splits,): some splits in descending order of their number of ones, only one of several that separate
+    the rows in the same way; None if they are not nested."""
     ones = ones_of(X)[splits]
     order = np.argsort(-ones, kind="stable")
     code = np.asarray(codes_of(X, splits))
-    # The number of rows with outcome 1 for more than j splits; of all tables with these sums only a nested one has as
-    # many ones in its j-th largest column.
+    # The number of rows with outcome 1 for more than j splits. Splits are nested if and only if these numbers equal the
+    # sorted numbers of ones of the splits.
     more = len(code) - np.cumsum(np.bincount(code, minlength=len(splits) + 1))[:-1]
     if not np.array_equal(more, ones[order]):
         return None

@@ -256,7 +256,7 @@ def priced_bound(posed: SearchProblem, multipliers: np.ndarray) -> tuple[HeapTre
     Returns
     -------
     heap : HeapTree or None
-        The best tree over the splits of the one that is cheapest at these multipliers; None if none satisfies the
+        The best tree over the splits of the cheapest tree at these multipliers; None if no such tree satisfies the
         constraints.
     floor : float
     """

@@ -188,8 +188,8 @@ def _in_search(price: Fraction) -> float:
 
 
 def _of_lines(problem: Problem, costs: "ExactLines", rows: tuple[np.ndarray, np.ndarray], terms: tuple) -> _Engine:
-    """Return a search for trees with linear leaves, with the exact comparison of those that are near-optimal if the
-    search has all digits of the numbers."""
+    """Return a search for trees with linear leaves. It compares near-optimal trees exactly if it has all digits of the
+    numbers."""
     from odtc.algorithms.moments.exact_search import ExactSearch
     from odtc.algorithms.moments.lines import LineCosts
     from odtc.algorithms.moments.search import SearchByIntervals
@@ -209,8 +209,8 @@ def _of_lines(problem: Problem, costs: "ExactLines", rows: tuple[np.ndarray, np.
 def _of_likelihood(
     problem: Problem, engine: "MomentSearch", costs: "ExactLikelihood | None", unit: Fraction, off: float
 ) -> _Engine:
-    """Return a search for survival trees whose costs are off by at most this much, in units of the search, with the
-    exact comparison of those that are near-optimal if there are exact costs."""
+    """Return a search for survival trees whose costs have an error of at most `off`, in units of the search. It
+    compares near-optimal trees exactly if exact costs are available."""
     from odtc.algorithms.moments.exact_search import ExactSearch
 
     near, events = 4 * (off + engine.near), float(engine.moments[1].sum())
@@ -226,7 +226,7 @@ def _of_likelihood(
 def search(
     problem: Problem, known: HeapTree | None = None, tell: Callable[[float, float, str], None] | None = None
 ) -> Searched:
-    """Return the best tree over all splits, proved, or at the deadline the best one found and a bound.
+    """Return the best tree over all splits with its proof, or at the deadline the best tree found and a bound.
 
     Parameters
     ----------
