@@ -455,7 +455,8 @@ def test_the_file_is_read_once_and_its_notes_are_said_once(tmp_path, monkeypatch
     (tmp_path / "t.csv").write_text("\n".join(["x,y", *lines, ",yes"]) + "\n")
     times, load = [], csv_reader.read
     monkeypatch.setattr(csv_reader, "read", lambda *of, **how: [times.append(of), load(*of, **how)][1])
-    said = command("fit", tmp_path / "t.csv", "--depth", 1, "--constraint", "recall[yes] >= 0.7", "--confidence", 0.9)
+    words = ("--depth", 1, "--constraint", "recall[yes] >= 0.7", "--confidence", 0.9)
+    said = command("fit", "t.csv", *words, folder=tmp_path)
     assert said.code == 0 and len(times) == 1, said.err
     assert said.err.count("dropped 1 row") == 1 and said.err.count("were set aside at random") == 1
 
