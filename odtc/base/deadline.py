@@ -1,12 +1,12 @@
-"""The moment at which the work of this context has to end, if there is one: loops look at it between blocks.
+"""Deadline of the work in this context, if it has one. Loops check it between blocks:
 
     with within(seconds):
         for block in blocks:
             check()
             ...
 
-No function inside takes an argument for it, and without a limit the look costs next to nothing. A block
-takes a second at most; a matrix product that takes longer is cut into blocks by `product`.
+Functions inside need no argument for it, and without a limit a check costs next to nothing. A block should take a
+second at most; `product` divides a longer matrix product into blocks.
 """
 
 import time
@@ -21,32 +21,32 @@ from odtc.base.threads import for_product
 from odtc.base.wording import option
 from odtc.errors import ModelError, TimeLimitReached
 
-BLOCK = 4e9  # multiplications of one product between two looks: about half a second
-CELLS = 2**24  # of `left` that one block takes as numbers: 128 MB
-ROWS = 2048  # of one block at least, so that a product stays one of matrices
-RARE = 64  # a column with an entry in fewer than one of so many rows is summed only over these
+BLOCK = 4e9  # multiplications of a product between two checks: about half a second
+CELLS = 2**24  # cells of `left` that are converted to numbers for one block: 128 MB
+ROWS = 2048  # least number of rows of a block, so that matrix products stay efficient
+RARE = 64  # a column with entries in fewer than one of this many rows is summed only over these rows
 
-MOMENT = 0.01  # seconds that are left when a limit has passed, so that what comes last is begun
-RATE = 1e10  # multiplications a second of one thread, about
-HOPELESS = 24 * 3600.0  # seconds of work that nobody waits for unknowingly
+MOMENT = 0.01  # seconds that are allowed after a limit has passed, so that the last step can begin
+RATE = 1e10  # approximate multiplications per second of one thread
+HOPELESS = 24 * 3600.0  # seconds; work that takes longer is refused
 
 GRACE = 2.0  # seconds to complete the result after an interruption
-IN_HAND = 0.5  # of them for a certificate of the present bound, or for its check
+IN_HAND = 0.5  # seconds, of these, for a certificate of the current bound, or for its check
 
-# The end, of time.monotonic(), and the seconds of pauses before it was set: later pauses move it.
+# The end, as time.monotonic(), and the seconds of pauses before it was set, because later pauses move it.
 _until: ContextVar[tuple[float, float] | None] = ContextVar("odtc deadline", default=None)
-# A budget of work: its seconds, and time.monotonic(), time.process_time() and the pauses at its begin.
+# A budget of work: its seconds, and time.monotonic(), time.process_time() and the pauses when it began.
 _work: ContextVar[tuple[float, float, float, float] | None] = ContextVar("odtc work", default=None)
 _limit: ContextVar[float | None] = ContextVar("odtc limit", default=None)  # the outermost end, which no pause moves
 _paused: list[float] = []  # seconds of the pauses of this process
-# The end that an interruption has set, of time.monotonic(); NEVER before one, None outside of any limit.
+# The end that an interruption has set, as time.monotonic(); NEVER without one, None outside of any limit.
 _interrupted: ContextVar[float | None] = ContextVar("odtc interrupted", default=None)
 NEVER = float("inf")
 
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
-    """Inside, `check` raises TimeLimitReached when `seconds` (None: no limit) have passed.
+    """Limit the time inside this context: `check` raises TimeLimitReached after `seconds` (None: no limit).
 
     An outer limit that ends sooner still applies; an interruption inside ends the outer context, too.
     """
@@ -67,16 +67,16 @@ def within(seconds: float | None) -> Iterator[None]:
 
 @contextmanager
 def budget(seconds: float | None) -> Iterator[None]:
-    """Inside, as inside `within`; but `pause` moves the end also if nothing is around: for short budgets, and for
-    commands that fail without their result, so that their limit does not count work that a machine does only once."""
+    """Limit the time as `within` does, but let `pause` move the end even of the outermost limit. For short budgets, and
+    for commands that would fail without a result, so that work that a machine does only once does not count."""
     with within(None), within(seconds):
         yield
 
 
 @contextmanager
 def work(seconds: float | None) -> Iterator[None]:
-    """Inside, as inside `budget`, but only seconds in which this process works count, so that as much work is done on
-    a machine that is busy with other processes. Enclosing limits are in wall time, and still apply."""
+    """Limit the work as `budget` limits time: only seconds in which this process works count, so that the same work is
+    done on a busy machine. Enclosing limits are in wall time, and still apply."""
     with within(None):
         token = _work.set(None if seconds is None else (seconds, time.monotonic(), time.process_time(), paused()))
         try:
@@ -86,8 +86,8 @@ def work(seconds: float | None) -> Iterator[None]:
 
 
 def _work_left() -> float:
-    """Return the seconds of work that are left; work is the time in which the process has a processor, and no more than
-    the time on the clock if it has several."""
+    """Return the seconds of work that are left. Work is CPU time, but at most wall time if the process uses several
+    processors."""
     if (budgeted := _work.get()) is None:
         return NEVER
     seconds, began, at, before = budgeted
@@ -96,7 +96,7 @@ def _work_left() -> float:
 
 @contextmanager
 def put_off() -> Iterator[None]:
-    """Suspend the end inside: for a short piece of work that the result needs."""
+    """Suspend the deadline inside this context, for a short piece of work that the result needs."""
     token, work_token, around = _until.set(None), _work.set(None), _interrupted.get()
     try:
         yield
@@ -124,7 +124,7 @@ def _set(end: float | None) -> Token[tuple[float, float] | None]:
 
 
 def _end() -> float | None:
-    """Return the end of this context, of time.monotonic()."""
+    """Return the end of this context, as time.monotonic()."""
     if (until := _until.get()) is None:
         return None
     end, before = until
@@ -133,8 +133,8 @@ def _end() -> float | None:
 
 
 def pause(seconds: float) -> None:
-    """Move all ends by the seconds of work that a machine does only once, except for the outermost, which a user has
-    set: parts of the time and short budgets are for work that every run does."""
+    """Move all ends by the seconds of work that a machine does only once, such as compiling, because parts of the time
+    and short budgets are meant for work that every run does. The outermost end, which the user has set, stays."""
     _paused.append(seconds)
 
 
@@ -153,8 +153,8 @@ def check_limit() -> None:
 
 @contextmanager
 def cut_short() -> Iterator[None]:
-    """Inside, the end of the time, of the memory, or Ctrl-C ends the block quietly; after Ctrl-C the rest of
-    each enclosing `within` has GRACE seconds (`end_soon`)."""
+    """End the block without an error at the deadline, when memory runs out, or after Ctrl-C. After Ctrl-C, each
+    enclosing `within` has GRACE seconds left (`end_soon`)."""
     try:
         yield
     except (TimeLimitReached, MemoryError):
@@ -207,8 +207,8 @@ def check() -> None:
 
 
 def has_waited(began: float, patience: float) -> bool:
-    """Return whether the end has passed and work that began at this time.monotonic() has had this many seconds: for
-    parts that every tree needs, which are short unless the data is large."""
+    """Return whether the end has passed and work that began at this time.monotonic() has had `patience` seconds. For
+    steps that every tree needs, and that are short unless the data is large."""
     return is_over() and time.monotonic() - began > patience
 
 
@@ -246,7 +246,7 @@ def product(left: np.ndarray, right: np.ndarray, dtype: DTypeLike) -> np.ndarray
         return whole
     many = np.count_nonzero(left, axis=0)
     rare = RARE * many < n
-    if 4 * rare.sum() > a:  # as of splits for single levels of a name
+    if 4 * rare.sum() > a:  # for example splits on single levels of a column of names
         apart = np.zeros((a, b), dtype)
         _add_rare(left, right, np.flatnonzero(rare & (many > 0)), apart)
         if not rare.all():

@@ -1,9 +1,9 @@
-"""Ctrl-C and SIGTERM in a command: KeyboardInterrupt, but not while something would remain incomplete.
+"""Handle Ctrl-C and SIGTERM in a command: raise KeyboardInterrupt, but not while work would be left incomplete.
 
-A library whose import is interrupted stays incomplete, and fails in its own way when it is used again for the result:
-a signal waits until the import has ended. It also waits for a call of polars, which panics where its code in Rust calls
-Python and the call is interrupted. A result that is found and written is also printed. Python loses exceptions
-in a finalizer or a callback of the garbage collector: such a signal is sent again. Before the command has begun, and
+A signal waits until a running import has ended, because a library whose import was interrupted stays incomplete and
+fails when it is used again for the result. It also waits for a running call of polars, whose Rust code panics if a call
+of Python is interrupted. A result that is found and written is also printed. Python loses exceptions that are raised in
+a finalizer or in a callback of the garbage collector, so such a signal is sent again. Before the command has begun, and
 after it has ended, a signal ends the process without a traceback.
 """
 
@@ -20,28 +20,28 @@ from os import PathLike
 from types import FrameType
 
 AGAIN = 0.05  # seconds between two checks whether the protected work has ended
-LONGEST = 5.0  # seconds after which it is cut all the same
+LONGEST = 5.0  # seconds after which the protected work is interrupted all the same
 # Seconds of work, and of the clock, after `held`: one block follows another, and a waiting signal comes after
 # the last, not between two of them if this process happens to be set aside there.
 BETWEEN, PAUSE = 0.05, 0.5
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-IMPORT = "importlib._bootstrap>", "_find_and_load"  # the end of the file's name, and the function, that imports
+IMPORT = "importlib._bootstrap>", "_find_and_load"  # end of the file name, and name, of the function that imports
 RUST = "polars"  # a library whose code in Rust calls Python, and panics if such a call is interrupted
 
 _holds: list[None] = []  # one for each block of `held` that is open
-_written: list[str] = []  # the files that have their names, in this order
-_since: list[float] = []  # when the signal came that waits, if one does
-_reminders: list[int] = []  # the signal that a thread brings back
+_written: list[str] = []  # the files that were written and have their final names, in this order
+_since: list[float] = []  # when the waiting signal came, if one waits
+_reminders: list[int] = []  # the signal that a thread sends again
 _released: list[tuple[float, float]] = []  # (clock, CPU time of the main thread) at the end of the last block of `held`
-_forgetting: list[None] = []  # whether its signals are ignored from now on
+_forgetting: list[None] = []  # whether the signals of this thread are ignored from now on
 _left: list[str] = []  # the results that an interruption leaves, as stated by the command
-_first: list[int] = []  # the signal that came first since the command began
+_first: list[int] = []  # the first signal since the command began
 _hooks: list[Callable[["sys.UnraisableHookArgs"], object]] = []  # the hook for lost exceptions except for ours
 
 
 def hear(starting: bool = False) -> None:
-    """From now on Ctrl-C and SIGTERM are KeyboardInterrupt, in a moment if an import, a call of polars or a block of
-    `held` is at work.
+    """Make Ctrl-C and SIGTERM raise KeyboardInterrupt from now on, with a delay while an import, a call of polars or a
+    block of `held` runs.
 
     Only the main thread can change this; in another thread nothing happens. Ctrl-C stays ignored if the parent process
     ignores it.
@@ -49,7 +49,7 @@ def hear(starting: bool = False) -> None:
     Parameters
     ----------
     starting : bool
-        Whether the command has not begun: then they end the process with a sentence.
+        Whether the command has not begun: the signals then end the process with a sentence.
     """
     handler = _end_the_start if starting else _heard
     for number in SIGNALS:
@@ -78,18 +78,18 @@ def part(code: int) -> None:
         if signal.getsignal(number) in (_heard, _end_the_start):
             with contextlib.suppress(ValueError):
                 signal.signal(number, leave)
-                atexit.register(signal.signal, number, signal.SIG_IGN)  # Python restores what kills before its own end
+                atexit.register(signal.signal, number, signal.SIG_IGN)  # Python's exit restores handlers that kill
 
 
 @contextmanager
 def held(last: bool = False) -> Iterator[None]:
-    """Inside, the first LONGEST seconds, a signal waits: for files that change together.
+    """Delay signals inside this context, for at most LONGEST seconds, for example while files change together.
 
     Parameters
     ----------
     last : bool
-        Whether nothing follows that matters, as for the words of a result that is written: then a signal that waited is
-        forgotten if the block ends well.
+        Whether nothing important follows, for example because the block prints a result that is already written. A
+        delayed signal is then forgotten if the block ends without an error.
     """
     _holds.append(None)
     try:
@@ -109,7 +109,7 @@ def _forget_the_waiting() -> None:
     _forgetting.append(None)
     _since.clear()
     _released.clear()
-    until = time.monotonic() + 1.0  # a process that was forked has no such thread
+    until = time.monotonic() + 1.0  # a limit, because a forked process does not have this thread
     while _reminders and time.monotonic() < until:
         time.sleep(AGAIN / 10)
     time.sleep(AGAIN / 10)  # the last signal arrives in here
@@ -118,7 +118,7 @@ def _forget_the_waiting() -> None:
 
 
 def wrote(path: str | PathLike[str]) -> None:
-    """Record that a file is whole, and has its name."""
+    """Record that a file is complete and has its final name."""
     if os.fspath(path) not in _written:
         _written.append(os.fspath(path))
 
@@ -142,7 +142,7 @@ def exit_code(otherwise: int) -> int:
 
 
 def words() -> str:
-    """Return the results that an interruption leaves, as a sentence without its end. A log is not a result."""
+    """Return the results that an interruption leaves, as the beginning of a sentence. A log is not a result."""
     if _left:
         return f"interrupted; {_left[0]}"
     if results := [path for path in _written if not path.endswith(".log")]:
@@ -151,7 +151,7 @@ def words() -> str:
 
 
 def _heard(number: int, frame: FrameType | None) -> None:
-    """The handler: raises KeyboardInterrupt, now or later."""
+    """Handle a signal: raise KeyboardInterrupt, now or later."""
     if _forgetting:
         return
     _first[:] = _first or [number]
@@ -178,7 +178,7 @@ def _wait(number: int, now: float) -> bool:
 
 
 def _lost(unraisable: "sys.UnraisableHookArgs") -> None:
-    """Handle exceptions that nobody catches: a signal is sent again, all others are passed to their own hook."""
+    """Handle exceptions that nobody can catch: send a signal again, and pass all others to the previous hook."""
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         _hooks[0](unraisable)
     elif not _since:
@@ -186,7 +186,7 @@ def _lost(unraisable: "sys.UnraisableHookArgs") -> None:
 
 
 def _remind(number: int) -> None:
-    from odtc.base import system  # loaded by then, and not before the first signal has its answer
+    from odtc.base import system  # loaded by now; an import at the top of the module would delay `hear`
 
     while _since:
         time.sleep(AGAIN)
@@ -201,7 +201,7 @@ def _just_released(now: float) -> bool:
 
 
 def _must_end(frame: FrameType | None) -> bool:
-    """Return whether an import or a call of a library in Rust is at work."""
+    """Return whether an import or a call of a library in Rust is running."""
     while frame is not None:
         code, package = frame.f_code, str(frame.f_globals.get("__name__")).partition(".")[0]
         if package == RUST or (code.co_name == IMPORT[1] and code.co_filename.endswith(IMPORT[0])):

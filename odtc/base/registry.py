@@ -41,21 +41,21 @@ from odtc.base.text import did_you_mean
 from odtc.base.value_class import value_class
 from odtc.errors import ChoiceError, SetAsideWarning
 
-NEAR = 0.8  # how alike a misspelt name and a declared one are, by difflib
+NEAR = 0.8  # least similarity (difflib) at which a name counts as a misspelling of a declared name
 MISSING = object()
 
 
 @value_class
 class Hook:
-    """A declared name: its ability, whether the ability needs it, and its default."""
+    """A name that a protocol declares: its ability, whether the ability requires it, and its default."""
 
     name: str
     ability: type
     required: bool
     default: Any = MISSING
-    parameters: tuple[str, ...] | None = None  # of a function; None for a value
+    parameters: tuple[str, ...] | None = None  # the parameters of a function; None for a value
     variadic: bool = False  # a function that takes options by name in addition to its parameters
-    kind: type | None = None  # of a value, if it is a plain class
+    kind: type | None = None  # the type of a value, if it is a plain class
 
     @property
     def words(self) -> str:
@@ -65,7 +65,7 @@ class Hook:
         return f"{self.name}({', '.join([*self.parameters, *(['**options'] if self.variadic else [])])})"
 
     def misfit(self, value: Any) -> str:
-        """Return the reason why a value is not possible for this name, as a part of a sentence; "" if it is."""
+        """Return the reason why a value is invalid for this name, as a part of a sentence; "" if it is valid."""
         if self.parameters is None:
             if self.kind is not None and not isinstance(value, self.kind):
                 return f"expected {self.name} as {self.kind.__name__}, got {value!r}"
@@ -88,8 +88,8 @@ class Hook:
 
 @value_class
 class Contract:
-    """Abilities of the members of a registry: the abilities `always`, at least one of `one_of` (if there are any), and
-    those in `may` that it defines. A module that defines one required name of an ability must define all of them."""
+    """Abilities that the members of a registry must have (`always`), of which they need at least one (`one_of`, if not
+    empty), and which are optional (`may`). A module that defines one required name of an ability must define all."""
 
     always: tuple[type, ...]
     one_of: tuple[type, ...] = ()
@@ -129,14 +129,14 @@ class Contract:
         return next((f"does not fit: {why}" for why in wrong if why), "")
 
     def _near_names(self, own: dict[str, Any]) -> dict[str, Hook]:
-        """Return the module's own public names that are nearly a declared one that it lacks, and could replace it."""
+        """Return the public names of a module that look like misspellings of declared names that it lacks."""
         absent = {name: hook for name, hook in self.hooks.items() if name not in own}
         found = {}
         for name, value in own.items():
             if name.startswith("_") or name in self.hooks or isinstance(value, (ModuleType, type)):
                 continue
             if callable(value) and getattr(value, "__module__", None) != own.get("__name__"):
-                continue  # imported: its name is another's choice
+                continue  # imported, so another module has chosen its name
             for other in difflib.get_close_matches(name, absent, n=1, cutoff=NEAR):
                 hook = absent[other]
                 if (hook.parameters is not None) == callable(value) and not hook.misfit(value):

@@ -1,6 +1,6 @@
-"""Decimals as whole multiples of a unit, and the losses of rows counted in them without rounding.
+"""Represent decimals as whole multiples of a unit, and count the losses of rows in such units without rounding.
 
-A weight, a cost or a penalty is taken for the number that was written, not for the double next to it:
+A weight, a cost or a penalty is the decimal number that was written, not the nearest double:
 
     w_i = u n_i,  c_kl = v m_kl  with n, m whole   →   loss of a tree = u v Σ_i n_i m[y_i, l_i], a whole multiple of u v
 """
@@ -15,20 +15,20 @@ import numpy as np
 
 from odtc.base.value_class import value_class
 
-Encoded = Any  # odtc.data.encoding.Encoded: the checker of certificates imports this module, and no encoding
+Encoded = Any  # odtc.data.encoding.Encoded, which is not imported because the checker of certificates needs no encoding
 
-MAX_DENOMINATOR = 10**6  # of a quotient, such as 1/3 or a weight of balanced classes, that a double represents
-MAX_CHANCE = 1e-3  # that a double of many digits is near a quotient by chance: about denominator² times its ulp
+MAX_DENOMINATOR = 10**6  # largest denominator of a quotient, such as 1/3 or a weight of balanced classes
+MAX_CHANCE = 1e-3  # probability that a double is near a quotient by chance: about denominator² times its ulp
 MAX_DIGITS = 15  # significant digits of decimals that doubles always distinguish
 MAX_EXACT = 2**53  # sums of whole numbers below it are exact in float64
 MAX_INT64 = 2**62
-MAX_VALUES = 20_000  # different numbers that may be quotients; of more of them each is the decimal that it prints as
-SAME_WEIGHT = 1e-12  # of a weight: sums of the same numbers in another order
-MAX_TABLE = 4096  # pairs of classes that are counted in a table
+MAX_VALUES = 20_000  # with more different numbers, quotients are not recognised: each is the decimal that it prints as
+SAME_WEIGHT = 1e-12  # relative difference between sums of the same numbers in different orders
+MAX_TABLE = 4096  # pairs of classes up to which losses are counted in a table
 
 
 def as_written(value: float) -> Fraction:
-    """Return the number that a double was written as: a decimal of at most 15 digits, a simple quotient, or else the
+    """Return the number that a double stands for: a decimal of at most 15 digits, a simple quotient, or otherwise the
     shortest decimal that rounds to it.
 
     Parameters
@@ -84,13 +84,13 @@ def whole_numbers(values: np.ndarray) -> tuple[np.ndarray, Fraction]:
 
 
 def common_unit(numbers: list[Fraction]) -> Fraction:
-    """Return the greatest number of which all of some numbers are whole multiples; 0 if all are 0."""
+    """Return the greatest number of which all given numbers are whole multiples; 0 if all are 0."""
     below = lcm(*(number.denominator for number in numbers))
     return Fraction(gcd(*(int(number * below) for number in numbers)), below)
 
 
 def sums_of_whole(place: np.ndarray, whole: np.ndarray, n: int) -> np.ndarray:
-    """Return the sums over the rows of each place, in whole numbers.
+    """Return the sums of whole numbers over the rows with the same `place`.
 
     Parameters
     ----------
@@ -118,7 +118,8 @@ class WholeLosses:
     unit : Fraction
         Every loss is a whole multiple of it.
     weight : int64 or objects (rows,)
-    cost : list of list of int, of predicting column for row
+    cost : list of list of int
+        `cost[k][c]` is the cost of predicting class c for class k.
     """
 
     def __init__(self, encoded: Encoded):
@@ -139,7 +140,7 @@ class WholeLosses:
         return sum(int(sums[at]) * int(costs[at]) for at in np.flatnonzero((sums != 0) & (costs != 0)).tolist())
 
     def cheapest(self, rows: np.ndarray) -> int:
-        """Return the label that costs least on some rows, the first of several."""
+        """Return the label that costs least on some rows; in a tie, the first one."""
         sums = sums_of_whole(self._y[rows], self.weight[rows], len(self.cost)).astype(object)
         held = np.flatnonzero(sums)
         costs = sums[held] @ self.cost[held].astype(object)
@@ -154,13 +155,13 @@ class WholeLosses:
 
 
 def whole_losses(encoded: Encoded) -> WholeLosses:
-    """Return the losses of encoded rows in whole numbers; of a task whose leaves cost sums over rows."""
+    """Return the losses of encoded rows in whole numbers, for a task in which the loss is a sum over rows."""
     found: WholeLosses = encoded.derived("whole losses", lambda: WholeLosses(encoded))
     return found
 
 
 def exact_weights(encoded: Encoded) -> tuple[np.ndarray, Fraction]:
-    """Return the weights of encoded rows as whole numbers and their unit: sums of the decimals of the data."""
+    """Return the weights of encoded rows, sums of decimals of the data, as (whole numbers, unit)."""
     dataset = encoded.dataset
     if dataset is not None and dataset.n_rows == len(encoded.row_of):
         summed = np.bincount(encoded.row_of, dataset.weight, encoded.n_rows)
@@ -171,19 +172,19 @@ def exact_weights(encoded: Encoded) -> tuple[np.ndarray, Fraction]:
 
 
 def rounded_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction]:
-    """Return weights as whole numbers and their unit, of at most 15 digits each: sums of decimals are off by the
-    rounding of their last digit."""
+    """Return weights, rounded to 15 digits, as (whole numbers, unit), because sums of decimals have rounding errors in
+    the last digit."""
     distinct, place = np.unique(weight, return_inverse=True)
     whole, unit = whole_numbers(np.array([float(f"{value:.{MAX_DIGITS}g}") for value in distinct.tolist()]))
     return whole[place], unit
 
 
-POWERS_OF_TEN = 10**22  # float64 holds those up to this one
+POWERS_OF_TEN = 10**22  # the largest power of ten that float64 represents exactly
 
 
 def next_fraction(value: Fraction, most: int) -> Fraction:
-    """Return the least fraction from `value` on whose denominator is at most `most`: it is the neighbour of the nearest
-    one in the Farey sequence if that is less."""
+    """Return the least fraction that is at least `value` and has a denominator of at most `most`. If the nearest such
+    fraction is less than `value`, it is the next one in the Farey sequence."""
     near = value.limit_denominator(most)
     if near >= value:
         return near
@@ -219,7 +220,7 @@ def nearest_floats(values: np.ndarray, unit: Fraction) -> np.ndarray:
 
 
 def summed_weights(place: np.ndarray, weight: np.ndarray, size: int) -> np.ndarray:
-    """Return the sums of decimals with the same place, rounded only once: float64 (size,)."""
+    """Return float64 (size,): the sums of the decimals with the same `place`, rounded only once."""
     found = np.bincount(place, weight, size)
     many = (np.bincount(place, minlength=size) > 1)[place]
     if many.any() and not ((weight == np.rint(weight)).all() and found.sum() < MAX_EXACT):
@@ -231,7 +232,7 @@ def summed_weights(place: np.ndarray, weight: np.ndarray, size: int) -> np.ndarr
 
 @value_class
 class ExactParts:
-    """Exact costs as whole numbers of two parts: `parts * high + rest` with `rest < parts`.
+    """Exact costs as whole numbers, each stored in two parts: `parts * high + rest` with `rest < parts`.
 
     Attributes
     ----------
@@ -252,7 +253,7 @@ class ExactParts:
         return cls((exact // parts).astype(np.int64), narrowed(rest) if parts < MAX_INT64 else rest, parts, price)
 
     def of_kinds(self, kind: np.ndarray, rows: np.ndarray) -> "ExactParts":
-        """Return the costs of merged rows, `kind` of each given row; only of these `rows` of them."""
+        """Return the costs of the merged rows `rows`; `kind` is the merged row of each given row."""
         many = int(kind.max(initial=-1)) + 1
         high, rest = (
             np.stack([sums_of_whole(kind, label, many) for label in cost.T], axis=1)[rows].astype(cost.dtype)
@@ -270,7 +271,7 @@ class ExactParts:
         return min(self.parts * int(one) + int(other) for one, other in zip(high, rest))
 
     def carried(self, high: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return sums of both parts so that the rest is less than one part again."""
+        """Return sums of both parts, carried so that the rest is less than `parts` again."""
         return high + rest // self.parts, rest % self.parts
 
     def least(self, high: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
-"""Costs of misclassifications, for each class and each predicted class, and checks of the weights that they multiply.
+"""Costs of misclassifications for each class and each predicted class, and checks of the weights that they multiply.
 
-`cost[k, c]` is paid for every unit of weight of a row of class k that is predicted c; a correct prediction costs
-nothing. By default it is 1 for every error, so that a loss is a weight of errors.
+`cost[k, c]` is the cost of predicting c for one unit of weight of class k; a correct prediction costs nothing. By
+default every error costs 1, so that the loss is the weight of the misclassified rows.
 
 * Class weights give all errors on a class the same cost. "balanced" uses W / (K W_k), with W the weight of all rows,
   W_k the weight of class k and K the number of classes with a positive weight: every class then weighs W / K, and the
@@ -25,22 +25,22 @@ from odtc.data.cells.text_pieces import read_text
 from odtc.errors import ChoiceError, DataError, OdtcError
 
 Names = tuple[str, ...]
-LINES = 500  # of a cost file between two looks at the clock; a shorter file is read whatever the limit is
-MOST_COST = 1e150  # of sums of weights and costs, whose squares are doubles
+LINES = 500  # lines of a cost file between two checks of the deadline; a shorter file is always read
+MOST_COST = 1e150  # largest sum of weights or costs; its square is still a double
 
 
 def unit_cost(K: int) -> np.ndarray:
-    """Return (K, K): 1 for every error."""
+    """Return float64 (K, K): a cost of 1 for every error."""
     return 1.0 - np.eye(K)
 
 
 def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, cost=None) -> np.ndarray:
-    """Return float64 (classes, classes), the cost of predicting column for row.
+    """Return float64 (classes, classes): cell (k, c) is the cost of predicting class c for class k.
 
-    `class_weights` (classes,) is the weight of the rows of each class. `class_weight` is "balanced",
-    "CLASS=W,CLASS=W" or a mapping by class name, in which a class not named weighs 1; `cost` is the
-    path of a CSV file, "TRUE:PREDICTED=COST,…", a mapping by (true, predicted), in both of which a
-    pair not named costs 1, or the matrix itself. Raises ChoiceError, and TimeLimitReached within a long file.
+    `class_weights` (classes,) is the weight of the rows of each class. `class_weight` is "balanced", "CLASS=W,CLASS=W"
+    or a mapping by class name; a class that is not named weighs 1. `cost` is the path of a CSV file, the matrix itself,
+    "TRUE:PREDICTED=COST,…", or a mapping by (true, predicted); a pair that is not named costs 1. Raises ChoiceError,
+    and TimeLimitReached within a long file.
     """
     K = len(classes)
     if cost is None:
@@ -83,8 +83,8 @@ def cost_text(cost: list[list[float]], classes) -> str:
 
 
 def expect_telling_prices(weight: np.ndarray, cost: np.ndarray, least: float) -> None:
-    """Raise ChoiceError if no error costs enough to distinguish trees that make it from those that do not, or if
-    errors cost more in total than doubles can represent the squares of.
+    """Raise ChoiceError if errors cost too little to distinguish trees by them, or so much in total that a double
+    cannot represent the square.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _is_file(cost) -> bool:
 
 
 def _from_file(path: Path, classes: Names) -> np.ndarray:
-    """Return the matrix of a file (`_read_file`); raises DataError for a file that has none."""
+    """Return the matrix of a file (`_read_file`); raises DataError for a file without a matrix."""
     try:
         return _read_file(path, classes)
     except ChoiceError as problem:
@@ -248,7 +248,7 @@ def _prices(cells: list[str], k: int, predicted: list[int], classes: Names, wher
         readable = bool((np.isfinite(prices) & (prices >= 0)).all())
     except ValueError:
         readable = False
-    if not readable:  # one of them is refused
+    if not readable:  # find the cell to report
         for c, cell in zip(predicted, told):
             prices[c] = _price(cell, f"the cost of {classes[k]!r} predicted as {classes[c]!r} in {where}")
     return prices
@@ -290,8 +290,8 @@ def _checked(matrix, classes: Names) -> np.ndarray:
 
 
 def _assignments(text: str, wanted: str) -> dict[str, str]:
-    """Return {left of the last "=": right of it} of the parts between commas, which may be in double quotes, as in
-    CSV."""
+    """Return {name: value} of the parts NAME=VALUE between commas, divided at their last "="; a part may be in double
+    quotes, as in CSV."""
     found = {}
     try:
         parts = next(csv.reader([str(text)], skipinitialspace=True), [])
@@ -313,7 +313,7 @@ def _assignments(text: str, wanted: str) -> dict[str, str]:
 def _pairs(text: str, classes: Names) -> dict[tuple[str, str], str]:
     pairs = {}
     for name, value in _assignments(text, f"{option('cost')}: expected TRUE:PREDICTED=COST,…").items():
-        # A class may have a colon in its name: the intended colon is between two classes.
+        # Class names may contain colons: the separator is the colon with a class on either side.
         cuts = [(_unquoted(name[:at]), _unquoted(name[at + 1 :])) for at, sign in enumerate(name) if sign == ":"]
         known = [cut for cut in cuts if cut[0] in classes and cut[1] in classes]
         if not cuts:

@@ -1,4 +1,4 @@
-"""The data a tree is learnt from: one matrix of numbers, with the words that explain them."""
+"""The data from which a tree is learnt: a matrix of numbers, with the names of its columns, levels and classes."""
 
 from calendar import monthrange
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ LAYOUT_SHAPE = {f"{name}?": shape for name, shape in schema_of(ReadingSpec).item
 
 @value_class
 class Codebook:
-    """Texts for people: of a column by its name, of a value by its column (odtc.data.codebook)."""
+    """Display texts of columns, by name, and of values, by column (odtc.data.codebook)."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -57,8 +57,8 @@ class Feature:
     """One column of the data file.
 
     `kind` is "numeric", "categorical" or "boolean"; `levels` are the category names, in code order (empty for a
-    numeric column). `ordered` means that this order is meaningful, so that splits divide it in two; a tree is the same
-    without it. `decimal` is the sign before decimals, if numbers of the file are as people write them
+    numeric column). `ordered` means that this order is meaningful, so that splits divide it in two; a finished tree
+    does not depend on it. `decimal` is the decimal sign, if numbers of the file are as people write them
     (odtc.data.cells.written_numbers), and `missing_marks` are the texts that mean a missing cell of this column,
     so that other files are read in the same way. `has_missing` means that training rows with a missing cell were kept,
     so that splits state where these go. `layout` describes the form of the file by options
@@ -79,7 +79,7 @@ class Feature:
 
     @property
     def has_order(self) -> bool:
-        """Return whether a split separates its cells into smaller and greater ones."""
+        """Return whether splits divide its cells into smaller and greater ones."""
         return self.kind == NUMERIC or self.ordered
 
     @cached_property
@@ -124,8 +124,8 @@ class Feature:
 
 
 def last_date(number: float) -> str:
-    """Return the last date, as 2019-04-30, whose number, as 20190430, is at most this; "" if it has not four digits of
-    a year. A threshold between the numbers of two dates may be no date: 20190466."""
+    """Return the last date, such as 2019-04-30, whose number, such as 20190430, is at most `number`; "" if its year
+    does not have four digits. A threshold between the numbers of two dates may not be a date, for example 20190466."""
     year, rest = divmod(int(number), 10_000) if 0 <= number < 1e8 else (0, 0)
     month, day = divmod(rest, 100)
     if month and not day:  # before the first day of a month
@@ -138,12 +138,12 @@ def last_date(number: float) -> str:
 
 
 def decimal_of(features: Sequence[Feature]) -> str | None:
-    """Return the sign before decimals in the file that these are columns of; None if its numbers are plain."""
+    """Return the decimal sign of the file with these columns; None if its numbers are in the notation of programs."""
     return next((feature.decimal for feature in features if feature.decimal is not None), None)
 
 
 def layout_of(features: Sequence[Feature]) -> Mapping[str, Any]:
-    """Return the form of the file that these are columns of, as options of odtc.data.reading_spec.LAYOUT."""
+    """Return the layout of the file with these columns, as options of odtc.data.reading_spec.LAYOUT."""
     return next((feature.layout for feature in features if feature.layout), {})
 
 
@@ -167,10 +167,9 @@ def feature_shape(value, place: str) -> dict:
 class Dataset:
     """Rows ready to be encoded; arrays are read-only.
 
-    `X` is float64 of shape (rows, features): a number, or the code of a level (its place in
-    `Feature.levels`); NaN is a missing cell, -1 a level never seen in training. `y` is int32
-    of shape (rows,), an index into `classes`, -1 if the label is not known. `weight` is
-    float64 of shape (rows,), 1 without a weight column.
+    `X` is float64 of shape (rows, features): a number, or the code of a level (its position in `Feature.levels`); NaN
+    is a missing cell, -1 a level that was not seen in training. `y` is int32 of shape (rows,), a position in `classes`,
+    -1 if the label is not known. `weight` is float64 of shape (rows,), 1 without a weight column.
 
     Policy task: a row of the file may be several rows here, one for each action that it has a vote for
     (odtc.data.tasks.policy); `copies` is 1 for one of them, the best action, and 0 for the others.
@@ -185,25 +184,25 @@ class Dataset:
     target: str = "class"
     missing: str = "drop"  # the policy: drop, error or separate
     n_dropped: int = 0  # rows left out because of a missing cell
-    n_unlabelled: int = 0  # of these, rows without a label or a weight: no policy keeps them
+    n_unlabelled: int = 0  # of these, rows without a label or a weight, which are always left out
     n_skipped: int = 0  # lines of the file that are not rows, and were skipped (on_bad_line)
     source: dict = field(default_factory=dict)  # path, sha256, weight column: for the manifest
     # Columns without splits that constraints may name: float64 (rows, auxiliary), as in X.
     auxiliary: tuple[Feature, ...] = ()
     auxiliary_X: np.ndarray | None = None
-    selected: "Selected | None" = None  # if these are only some of the rows
+    selected: "Selected | None" = None  # the origin of these rows, if they were selected from more
     held_out: Any = None  # polars.DataFrame: rows of the same table that were set aside before it was read
     task: str = CLASSIFICATION
     # float64 (rows, sums): the amounts that the task adds up over the rows of a leaf (odtc.data.task).
     sums: np.ndarray | None = None
-    copies: np.ndarray | None = None  # int64 (rows,): rows of the file that each is; 1 by default
-    # (column, cell) of columns of numbers with a cell that is written as a code is, such as 00123.
+    copies: np.ndarray | None = None  # int64 (rows,): the number of rows of the file that each represents; None for 1
+    # (column, cell) of columns of numbers with a cell that is written like a code, such as 00123.
     padded: tuple[tuple[str, str], ...] = ()
     merged: tuple[tuple[str, str, str], ...] = ()  # (column, cell, cell) whose numbers differ and are one double
     # (column, built-in text) of texts that were taken for missing, if rows are dropped.
     missing_words: tuple[tuple[str, str], ...] = ()
-    told: tuple[tuple[str, str], ...] = ()  # (column, sentence): what only the reading of the target can remark
-    # (column, kind, sentence): the same of columns that were left out, and of marks of missing cells.
+    told: tuple[tuple[str, str], ...] = ()  # (column, sentence): remarks from reading the target
+    # (column, kind, sentence): remarks on columns that were left out, and on marks of missing cells.
     left_out: tuple[tuple[str, str, str], ...] = ()
     label_type: str = label_types.TEXT  # of the classes (odtc.data.label_types)
     # The weights in whole numbers and their unit, if doubles may round them; for other rows it is ignored.
@@ -225,7 +224,7 @@ class Dataset:
 
     @cached_property
     def whole_weight(self) -> tuple[np.ndarray, Fraction]:
-        """(whole numbers (rows,), unit): the weights as they were written or derived, not rounded."""
+        """(whole numbers (rows,), unit): the exact weights, as they were written or derived."""
         if (exact := self.exact_weight) is not None and len(exact[0]) == self.n_rows:
             if (nearest_floats(*exact) == self.weight).all():
                 return narrowed(exact[0]), exact[1]
@@ -248,7 +247,7 @@ class Dataset:
         ----------
         rows : bool (rows,) or int (kept,)
         **fields
-            Other fields of the data set, as they are to be.
+            New values of other fields of the data set.
 
         Returns
         -------

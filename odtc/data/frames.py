@@ -1,9 +1,9 @@
-"""Rows in memory, coded as the rows of a data file: arrays and data frames of pandas or polars.
+"""Code rows in memory (arrays, and data frames of pandas or polars) in the same way as the rows of a data file.
 
-An array of numbers contains numbers. In an array of objects, and in a data frame, each column is read as the same
-cells in a file would be (odtc.data.cells.column_types): text is a category unless it reads as numbers, a categorical
-dtype is a category, booleans stay booleans, and columns whose type is dates are read as `dates` of a file are; None,
-NaN, NA and the words for them are missing.
+An array of numbers contains numbers. In an array of objects, and in a data frame, each column is read like the same
+cells in a file (odtc.data.cells.column_types): text is a category unless all of it is numbers, a categorical dtype is a
+category, booleans stay booleans, and columns of a date type are read like `dates` of a file. None, NaN, NA and the
+words for them are missing cells.
 """
 
 import io
@@ -23,7 +23,7 @@ from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Feature
 from odtc.data.reading_spec import DATES, dates_of_columns
 from odtc.errors import DataError
 
-PLACE = "X"  # what messages call the rows
+PLACE = "X"  # the name of the rows in messages
 SHIFTED = "take a constant from them, give them as text if they are names, or leave the column out"
 
 
@@ -73,7 +73,7 @@ def series_of(X) -> list[pl.Series]:
 
 
 def table_of(X) -> pl.DataFrame:
-    """Return a data frame of pandas or polars as polars' own. Raises DataError for columns of one name."""
+    """Return a data frame of pandas or polars as a polars data frame. Raises DataError for repeated column names."""
     expect_names(X)
     return pl.DataFrame([cells.alias(str(name)) for name, cells in zip(X.columns, series_of(X))])
 
@@ -90,12 +90,12 @@ def table_of_arrays(X, y) -> tuple[pl.DataFrame, str]:
         if X.ndim != 2:
             raise DataError(f"expected an array (rows, columns), got one of shape {X.shape}")
         expect_apart(X)
-        # Cells of an array of objects are looked at one by one; numbers are numbers.
+        # Cells of an array of objects are examined one by one; numbers need no examination.
         columns = series_of(X) if is_mixed(X) else [pl.Series(X[:, j].astype(float)) for j in range(X.shape[1])]
         table = pl.DataFrame([cells.alias(f"x{j}") for j, cells in enumerate(columns)])
     else:
         table = table_of(X)
-    own = [getattr(y, "name", None), *getattr(y, "columns", ())]  # of a series, or of a frame of one column
+    own = [getattr(y, "name", None), *getattr(y, "columns", ())]  # the name of a series, or of the column of a frame
     target = str(next((name for name in own if name is not None and str(name)), "class"))
     while target in table.columns:
         target += "_"
@@ -108,7 +108,7 @@ def table_of_arrays(X, y) -> tuple[pl.DataFrame, str]:
 
 
 def with_weights(frame: pl.DataFrame, weights) -> tuple[pl.DataFrame, str]:
-    """Return (the rows with their weights as a further column, the name of this column). Raises DataError."""
+    """Return (the rows with their weights as an additional column, the name of this column). Raises DataError."""
     try:
         given = np.asarray(label_types.in_numpy(weights))
         numbers = np.zeros(0) if given.dtype.kind in "mM" else given.astype(float)
@@ -126,7 +126,7 @@ def with_weights(frame: pl.DataFrame, weights) -> tuple[pl.DataFrame, str]:
 
 
 def write_parquet(rows: list[dict], types: dict[str, type], stream: BinaryIO) -> None:
-    """Write rows as Parquet, each column of one type whatever is missing in it.
+    """Write rows as Parquet, with the given type for each column even if all its cells are missing.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def write_parquet(rows: list[dict], types: dict[str, type], stream: BinaryIO) ->
         The columns in their order: str, int, float or bool.
     stream : binary stream
     """
-    whole = io.BytesIO()  # an OSError of a stream of ours would come out of polars as an error of its own
+    whole = io.BytesIO()  # polars would turn an OSError of our stream into an error of its own
     pl.DataFrame(rows, schema=types).write_parquet(whole)
     stream.write(whole.getbuffer())
 
@@ -154,9 +154,8 @@ def orders_of(X) -> dict[int, list[str]]:
 def learn_features(
     series: list[pl.Series], names: list[str], categorical: set[int], orders: dict[int, list[str]] | None = None
 ) -> tuple[np.ndarray, tuple[Feature, ...]]:
-    """Return (X, features): float64 (rows, columns) coded like `Dataset.X`, with the kinds and levels that these
-    columns have; `categorical` are positions whose kind is not to be guessed, `orders` is from `orders_of`. Raises
-    DataError."""
+    """Return (X, features): float64 (rows, columns) coded like `Dataset.X`, and the kinds and levels of these columns.
+    The columns at the positions `categorical` are always categories; `orders` is from `orders_of`. Raises DataError."""
     X, features = np.empty((len(series[0]), len(series))), []
     dates = {j for j, cells in enumerate(series) if j not in categorical and column_types.has_days(cells)}
     layout = {DATES: dates_of_columns(None, [names[j] for j in sorted(dates)])} if dates else {}
@@ -183,7 +182,7 @@ def _in_order(levels: tuple[str, ...], order: list[str]) -> tuple[str, ...]:
 
 
 def encode_cells(series: list[pl.Series], features: tuple[Feature, ...]) -> np.ndarray:
-    """Return float64 (rows, columns), coded by features that are known: -1 for an unseen level. Raises DataError."""
+    """Return float64 (rows, columns), coded by existing features: -1 for an unseen level. Raises DataError."""
     X = np.empty((len(series[0]), len(series)))
     for j, (feature, cells) in enumerate(zip(features, series)):
         cells = column_types.date_numbers(cells) if feature.is_date else cells
@@ -198,8 +197,8 @@ def _coded(known: pl.Series, feature: Feature) -> np.ndarray:
 
 
 def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
-    """Return the cells as text if some cell is text, as booleans or dates if all are, otherwise as numbers, whole if
-    all are; `declared`: categorical."""
+    """Return the cells as text if some cell is text, as booleans or dates if all cells are, and otherwise as numbers,
+    which are integers if all are whole. `declared` means that the column is declared categorical."""
     known = [None if _is_missing(value) else value for value in values]
     there = [value for value in known if value is not None]
     if declared or any(isinstance(value, str) or _is_span(value) for value in there):
@@ -224,7 +223,7 @@ def _is_day(value) -> bool:
 
 
 def expect_apart(X) -> None:
-    """Raise DataError if two whole numbers of a column are one as doubles, as neighbours from 2^53 on are.
+    """Raise DataError if two whole numbers of a column are the same double, as neighbours from 2^53 on are.
 
     Parameters
     ----------
@@ -242,7 +241,7 @@ def _expect_apart(cells, values: np.ndarray, rows: list[int], where: str) -> Non
 
 
 def _whole_columns(X) -> Iterator[tuple[str, Any, np.ndarray]]:
-    """Yield (name, cells, float64 (rows,) the same as doubles) of each column whose type is one of whole numbers."""
+    """Yield (name, cells, float64 (rows,): the cells as doubles) of each column with an integer type."""
     if isinstance(X, pl.DataFrame):
         for cells in X.get_columns():
             if cells.dtype.is_integer():

@@ -9,7 +9,7 @@ from odtc.data.cells.data_files import stated_path
 from odtc.trees.tree import Tree
 from odtc.workflow.run_record import rename_run
 
-OF_A_START = ".start.tree.json"  # the tree of a start that is left of a run whose solver failed
+OF_A_START = ".start.tree.json"  # the tree of a start, written if the solver failed
 NEAR_BEST = (".pool.json", ".near-optimal.json")  # near-optimal trees
 
 
@@ -29,8 +29,8 @@ def write_tree(tree: Tree, path) -> Path:
 
 
 def tree_of_solution(path) -> Path:
-    """Return the file of the tree of a solution file: STEM.tree.json for STEM.sol, which runs of odtc write, and
-    FILE.tree.json for any other, so that each solution file of a model has its own tree."""
+    """Return the path of the tree of a solution file: STEM.tree.json for STEM.sol, which runs of odtc write, and
+    FILE.tree.json for any other solution file, so that each solution file of a model has its own tree."""
     path = Path(path)
     return path.with_suffix(".tree.json") if path.suffix == ".sol" else Path(f"{path}.tree.json")
 
@@ -44,13 +44,14 @@ def write_certificate(facts: dict, data, path) -> Path:
 
 
 def forget_solution(stem) -> None:
-    """Remove the solution of an earlier run of this stem, which would pass for one of this run."""
+    """Remove the solution of an earlier run of this stem, because it could be mistaken for a solution of this run."""
     for suffix in (".sol", ".run.json"):
         remove(f"{stem}{suffix}")
 
 
 def forget_near_optimal(stem) -> None:
-    """Remove the near-optimal trees of an earlier run of this stem, which would pass for trees of this run."""
+    """Remove the near-optimal trees of an earlier run of this stem, because they could be mistaken for trees of this
+    run."""
     for suffix in NEAR_BEST:
         remove(f"{stem}{suffix}")
 

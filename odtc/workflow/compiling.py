@@ -1,4 +1,4 @@
-"""From a Problem to its Model and the point of its start, within a time limit that includes the solver."""
+"""Build the Model of a Problem and the point of its start, within a time limit that includes the solver."""
 
 import contextlib
 import time
@@ -51,10 +51,13 @@ def _expect_model(problem: Problem) -> None:
 def compile_model(
     problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: "Rounds | None" = None
 ) -> "Model":
-    """The Model of a Problem, with the rows of cut families: names, as a tuple or between commas, "all"
-    for those that fit, "none"; None for the formulation's own. "paper4:rounds=10" adds the rows that the
-    root relaxation breaks, in 10 rounds at most; `rounds` shows them, and solves the relaxations. Raises
-    ChoiceError for a learner, which has no model, and for a family that is unknown or does not fit."""
+    """Build the Model of a Problem, with the rows of cut families.
+
+    `cuts` are their names, as a tuple or separated by commas; "all" for the families that fit, "none", or None for the
+    families that the formulation chooses. "paper4:rounds=10" adds only rows that the root relaxation violates, in at
+    most 10 rounds; `rounds` solves the relaxations, and shows the progress. Raises ChoiceError for a learner, which has
+    no model, and for a family that is unknown or does not fit.
+    """
 
     _expect_model(problem)
     if problem.encoded.task == CLASSIFICATION:
@@ -75,8 +78,8 @@ def compile_model(
 
 
 def left_out_text(problem: Problem) -> str:
-    """Report the part of a model that a search before it left out, and the bound that was used; "" if there was no
-    such search."""
+    """Report the part of a model that was left out because of an earlier search, and the bound that was used; ""
+    without such a search."""
     fixed = problem.module.notes(problem).get("fixed", {})
     of = next((name for name in LEFT_OUT if fixed.get(name)), None)
     if of is None:
@@ -123,23 +126,23 @@ def start(
     name : str, path or None
         A heuristic of `odtc list starts`, a TREE.json, "auto" for the heuristic that suits the formulation, or "none".
     heap : HeapTree or None
-        The tree that `known_tree` found for this name already.
+        The tree that `known_tree` has already found for this name.
     say : callable or None
-        Takes a sentence if the model has no point for the tree of a file, which is then no start; None raises. Also if
-        the tree of a heuristic breaks rows that a user added; None warns.
+        Called with a sentence if the model has no point for the tree of a file, so that it cannot be a start (None:
+        raise an error), and if the tree of a heuristic violates rows that the user added (None: warn).
 
     Returns
     -------
     (HeapTree, float64 (columns,)) or None
-        None for "none", and if a heuristic's tree cannot be made to satisfy the constraints, or breaks rows that a
-        user added, whatever the columns that he added are.
+        None for "none", if a heuristic's tree cannot be changed to satisfy the constraints, or if it violates rows that
+        the user added for any values of the columns that the user added.
 
     Raises
     ------
     ChoiceError
         If the heuristic is unknown.
     TreeError
-        If the tree of the file is none of the model's.
+        If the model does not represent the tree of the file.
 
     Examples
     --------
@@ -171,7 +174,7 @@ def start(
 
 
 def _trimmed(problem: Problem, model: "Model", heap: HeapTree) -> tuple[HeapTree, np.ndarray] | None:
-    """Return the start of a tree that is changed until the model has a point for it; None if that is not possible."""
+    """Change a tree until the model has a point for it, and return both; None if that is not possible."""
     try:
         heap = constraint.mended(problem, problem.module.trimmed(problem, heap))
         return None if heap is None else _arranged(problem, model, heap)
@@ -195,9 +198,8 @@ def _arranged(problem: Problem, model: "Model", heap: HeapTree) -> tuple[HeapTre
 
 @value_class
 class Prepared:
-    """A problem ready to be solved, and its deadline; `model` is None if the time limit, or Ctrl-C (`interrupted`),
-    came before it was complete, and `known` is then the best tree known, if any. `began` is a moment of
-    time.monotonic()."""
+    """A problem ready to be solved, and its deadline. `model` is None if the time limit, or Ctrl-C (`interrupted`),
+    came before it was complete; `known` is then the best tree known, if any. `began` is a time.monotonic()."""
 
     problem: Problem
     model: "Model | None"
@@ -210,12 +212,12 @@ class Prepared:
 
     @property
     def bound(self) -> float | None:
-        """The lower bound of that search on all trees; None without one."""
+        """The lower bound on all trees from this earlier search; None without one."""
         return None if self.searched is None else self.searched.bound
 
     @property
     def proved(self) -> bool:
-        """Return whether that search proved its tree, or that there is none."""
+        """Return whether this earlier search proved that its tree is optimal, or that no tree is feasible."""
         return self.searched is not None and self.searched.proved
 
     @property
@@ -224,14 +226,14 @@ class Prepared:
 
     @property
     def best_known(self) -> HeapTree | None:
-        """The tree that is used if no solution is found; None if no tree is known that satisfies the constraints."""
+        """The tree to use if no solution is found; None if no known tree satisfies the constraints."""
         if self.model is None:
             return self.known
         return self.begun[0] if self.begun else None
 
     @property
     def left(self) -> float | None:
-        """Seconds that the solver may use, at least a moment; None without a limit."""
+        """The seconds that the solver may use, at least a moment; None without a limit."""
         return deadline.limit_left(self.began, self.time_limit)
 
 
@@ -245,26 +247,26 @@ def prepare(
     began: float | None = None,
     writes: bool = False,
 ) -> Prepared:
-    """Build the model and the start of a problem within a time limit, which includes the solver: the time that the
-    compiler takes is no longer left for it.
+    """Build the model and the start of a problem within a time limit. The limit includes the solver, which may use the
+    time that is left.
 
     Parameters
     ----------
     problem : Problem
     cuts : str, tuple of str or None
-        As of `compile_model`.
+        As in `compile_model`.
     start_from : str, path or None
-        As the name of `start`.
+        As `name` in `start`.
     rounds : Rounds or None
         Solves the relaxations of cut families that are separated.
     time_limit : float or None
         Seconds.
     say : callable or None
-        As of `start`.
+        As in `start`.
     began : float or None
         When the limit began, as time.monotonic(); None for now.
     writes : bool
-        Whether the model is needed even if a search before it has proved its tree.
+        Whether the model is needed even if an earlier search has proved its tree.
     """
     _expect_model(problem)
     began = time.monotonic() if began is None else began
@@ -291,7 +293,7 @@ def prepare(
         except TimeLimitReached:
             if before is not None and before.heap is not None:
                 return without_model(before.heap, searched=before)
-            # A heuristic that takes long gives way to the one that takes a moment.
+            # If a heuristic takes too long, CART replaces it.
             heap = _grown_whole(problem, heap if is_grown else known_tree(problem, "cart"), start_from)
             kept, before = _handed_in(problem, heap, start_from, say), before or problem.module.so_far(problem)
             if before is not None and before.heap is not None:

@@ -1,4 +1,4 @@
-"""Sentences about a run: the rows left out of the data, and the reasons for a missing start or tree."""
+"""Sentences about a run, such as which rows were left out of the data, and why it has no start or no tree."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -17,8 +17,8 @@ from odtc.problem.formulation import searches
 from odtc.problem.problem import Problem
 from odtc.workflow.specification import RunSpec
 
-COMPILER = "odtc"  # in place of a solver, if none ran
-REMARKS_SHOWN = 5  # on the data, before a fit
+COMPILER = "odtc"  # stated as the solver of a run in which no solver ran
+REMARKS_SHOWN = 5  # number of remarks on the data that are shown in full before a fit
 START_INSTEAD = "the solver had no solution yet: the tree is the start"
 INTERRUPTED_FIRST = "interrupted before the solver ran: the tree is the start"
 SEARCH_PROVED = (
@@ -35,7 +35,7 @@ NO_SOLVER_RAN = "the time limit came before the solver ran: the tree is the star
 
 
 def dropped_text(dataset: Dataset) -> str:
-    """Report how many rows of the data file are not in the data set, and why; "" if none was left out."""
+    """Report how many rows of the data file were left out of the data set, and why; "" if no row was left out."""
     if not dataset.n_dropped:
         return ""
     rows = "row" if dataset.n_dropped == 1 else "rows"
@@ -60,7 +60,7 @@ def read_notes(dataset: Dataset) -> list[str]:
 
 
 def test_is_training_text(dataset: Dataset | None, test: Any) -> str:
-    """Report that the rows to test on are the training rows; "" if they are others."""
+    """Report that the test rows are the training rows; "" if they differ."""
     source = {} if dataset is None else dataset.source
     if not isinstance(test, str | Path) or not source.get("sha256") or not is_same_table(test, source, source):
         return ""
@@ -71,7 +71,7 @@ def test_is_training_text(dataset: Dataset | None, test: Any) -> str:
 
 
 def held_out_text(dataset: Dataset) -> str:
-    """Report how many rows of the data file were set aside to test the tree on; "" if none were."""
+    """Report how many rows of the data file were set aside to test the tree; "" if no row was set aside."""
     if dataset.held_out is None:
         return ""
     out = dataset.held_out.height
@@ -99,8 +99,8 @@ def why_dropped(dataset: Dataset) -> str:
 
 
 def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
-    """Return remarks on a problem before it is solved: which formulation "auto" chose, and where its parameters do not
-    help; with `read_here` also which rows of the data file are not in it."""
+    """Return remarks on a problem before it is solved, such as the formulation that "auto" chose, and parameters that
+    do not help. With `read_here`, also remarks on rows of the data file that were left out."""
     notes = []
     if problem.choice is not None and (spec.needs_model or not searches(problem)):  # a search is the normal case
         notes.append(f"{option('model', 'auto')}: {problem.choice.why}")
@@ -114,7 +114,7 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
 
 
 def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
-    """Return remarks on the rows of the data file, and which of them are not in a problem."""
+    """Return remarks on the rows of the data file, and on rows that were left out of the problem."""
     dataset = problem.encoded.dataset
     whole = dataset if dataset.selected is None else dataset.selected.whole
     notes = [dropped_text(whole), held_out_text(dataset)]
@@ -123,13 +123,13 @@ def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
 
         notes.append(f"{option('select', spec.model.select)}: {dataset.n_rows:,} of {count_of(whole.n_rows, 'row')}")
         notes.append("" if spec.fitting else undecided_text(dataset.selected.facts))  # a fit states it with its result
-    # A tree under costs or constraints has another goal than to be correct on most rows.
+    # With costs or constraints, a tree has another goal than to be correct on most rows.
     asked = problem.constraints or spec.model.cost is not None or spec.model.class_weight is not None
     return [note for note in [*notes, *data_notes(whole, {"imbalance"} if asked else set())] if note]
 
 
 def data_notes(dataset: Dataset, without: Collection[str] = ()) -> list[str]:
-    """Return the remarks on a data set except for those `without` a kind, the first ones in full."""
+    """Return the remarks on a data set except for the kinds `without`; only the first ones are in full."""
     found = [f"note: {note.text}" for note in notes_on(dataset) if note.kind not in without]
     more = len(found) - REMARKS_SHOWN
     return (
@@ -151,9 +151,10 @@ def no_solution_text(
     own_rows: Sequence[str] = (),
     from_file: bool = False,
 ) -> str:
-    """Report why there is no tree, and what to do; `ours` is False for a model file that odtc did not build,
-    `constraints` are the constraints of the model, `selected` whether they are on selected rows only; `own_rows` names
-    rows that its user added; `from_file` is whether the solver read a file, to which its user may have added rows."""
+    """Report why there is no tree, and what to do. `ours` is False for a model file that odtc did not build;
+    `constraints` are the constraints of the model, and `selected` is whether they apply to selected rows only;
+    `own_rows` are the names of rows that the user added; `from_file` is whether the solver read a model file, to which
+    the user may have added rows."""
     if solution.termination == Termination.INFEASIBLE and solution.solver == COMPILER and solution.message:
         return f"proved: {solution.message}, allow a greater {option('depth')}, or more splits"
     if solution.termination == Termination.INFEASIBLE and own_rows:

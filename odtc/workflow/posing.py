@@ -1,4 +1,4 @@
-"""Data, a formulation and its parameters as a Problem; and rows of another file that are coded as it is."""
+"""Build a Problem from data, a formulation and its parameters, and read rows of other files for it."""
 
 import time
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ def pose_run(
         spec = spec.with_model(depth=1, constraints=(*spec.model.constraints, LEAF_ONLY))
     began, wanted, choice = time.monotonic(), spec.model, None
     topology, model = CompleteTree(wanted.depth), wanted.model
-    settings = None if model == "auto" else _settings(spec, model)  # an invalid one is reported before the work
+    settings = None if model == "auto" else _settings(spec, model)  # reports an invalid setting before the work
     encoded = data if isinstance(data, Encoded) else encode_run(spec, data, later)
     dataset = encoded.dataset
     encoded = priced(encoded)
@@ -105,7 +105,7 @@ def _expect_for_task(task: str, model: str, wanted: ModelSpec) -> None:
 
 
 def _chosen(spec: RunSpec, encoded: Encoded, began: float) -> Choice:
-    """Return the formulation that the model "auto" stands for, with the reason."""
+    """Return the formulation that the model "auto" chooses, with the reason."""
     if spec.model.params.get("robust"):
         (model,) = able_models("robust")
         return Choice(model, f"{model} takes {param('robust')}")
@@ -118,21 +118,21 @@ def _chosen(spec: RunSpec, encoded: Encoded, began: float) -> Choice:
 
 
 def _costs(wanted: ModelSpec, encoded: Encoded) -> np.ndarray:
-    """Return the costs of confusions, float64 (classes, classes), of the class weights and costs that were given."""
+    """Return the costs of misclassifications, float64 (classes, classes), from the given class weights and costs."""
     selected = encoded.dataset.selected
-    # "balanced" is by all rows, also if some of them are selected, because the leaves will contain all.
+    # "balanced" refers to all rows even if some are selected, because the leaves will contain all rows.
     counted = encoded if selected is None else selected.whole
     of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
     return cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost)
 
 
-# What `model_to_json` writes.
+# The shape of the JSON that `model_to_json` writes.
 POSED = schema_of(ModelSpec) | {"class_weight": None, "cost": ([[NUMBER]], None)}
 
 
 def model_to_json(problem: Problem, model: ModelSpec) -> dict:
-    """Return the specification that builds a problem again, as JSON: its model and parameters by name, its costs as
-    numbers.
+    """Return a specification in JSON from which the problem can be built again: its model and parameters by name, its
+    costs as numbers.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] =
             from odtc.workflow.row_selection.selection import TIME_SHARE, select_rows
 
             dataset = select_rows(dataset, wanted.select, wanted.depth, share=TIME_SHARE)
-        # Columns that separate the rows in the same way no longer do so if an adversary moves one of them.
+        # Splits that separate the rows in the same way may differ after an adversary has moved the cells of one column.
         radius = _radius(dataset, wanted.params.get("robust"))
         by_column = constraint.speak_of_columns((*wanted.constraints, *later)) or bool(radius)
         merge = wanted.model == "auto" or not keeps_rows(_settings(spec, wanted.model))
@@ -184,7 +184,7 @@ def read_in_time(spec: RunSpec, path: str | Path) -> Dataset:
 
 
 def _radius(dataset: Dataset, boxes: str | None) -> tuple[float, ...]:
-    """Return how far an adversary may move the numbers of each column; () if it may not."""
+    """Return how far an adversary may move the numbers of each column; () without an adversary."""
     if not boxes or dataset.selected is not None:
         return ()
     from odtc.trees.boxes import Boxes
@@ -207,7 +207,8 @@ def default_params(model: str, fitting: bool) -> dict:
 
 
 def _with_auxiliary(problem: Problem, path) -> Dataset | None:
-    """Return labelled rows with the auxiliary columns by which groups are compared; None if there are none."""
+    """Return the labelled rows with the auxiliary columns by which groups are compared; None if the problem or the
+    file has no such columns."""
     encoded, auxiliary = problem.encoded, () if problem.encoded.dataset is None else problem.encoded.dataset.auxiliary
     if not auxiliary:
         return None
@@ -222,13 +223,13 @@ def _with_auxiliary(problem: Problem, path) -> Dataset | None:
 
 
 def held_out_rows(problem: Problem) -> Dataset | None:
-    """Return the labelled rows that were set aside when the data was read; None if none were."""
+    """Return the labelled rows that were set aside when the data was read; None if no rows were set aside."""
     dataset = problem.encoded.dataset
     return None if dataset is None or dataset.held_out is None else test_rows(problem, dataset.held_out)
 
 
 def test_rows(problem: Problem, path) -> Dataset:
-    """Read labelled rows of another file, or of a data frame, coded as the training data and under its policy for
+    """Read labelled rows of another file or of a data frame, coded like the training data and with the same policy for
     missing cells; raises DataError."""
     from odtc.data.reading_rows import read_rows, read_scored_rows
 
@@ -252,9 +253,9 @@ def test_rows(problem: Problem, path) -> Dataset:
     return rows.taken(keep, n_dropped=int((incomplete * rows.copies).sum()))
 
 
-# `--model auto`: each formulation may state, for the sizes of a problem, whether it fits and about how much work its
-# proof takes (odtc.problem.formulation.Estimates). Of those that fit, the one with the least work is chosen. One that
-# cannot estimate its work, because only a search can find out, comes last.
+# `--model auto`: each formulation may state, for the sizes of a problem, whether it fits and how much work its proof
+# takes approximately (odtc.problem.formulation.Estimates). The fitting formulation with the least work is chosen; a
+# formulation that cannot estimate its work, because only a search can find out, comes last.
 
 
 def choose(
@@ -264,8 +265,8 @@ def choose(
     encoded: Encoded | None = None,
     fitting: bool = False,
 ) -> Choice:
-    """Return the formulation for a problem of these sizes (odtc.problem.estimates.Sizes), and why: its own statement,
-    and the statement of the one that is next in order or does not fit."""
+    """Return the formulation for a problem of these sizes (odtc.problem.estimates.Sizes), with the reason: its own
+    estimate, and the estimate of the next best formulation, or why another one does not fit."""
     sizes = Sizes(n_candidate_splits, depth, constraints, encoded, fitting)
     estimates: dict[str, Estimate] = {}
     for name in reversed(

@@ -29,11 +29,11 @@ ASSUMPTION = (
     "the tree"
 )
 
-INTERVAL_CONFIDENCE = 0.95  # of the interval of one share
-MOST_SCALE = 1e5  # larger multiples of the test rows are not reported as needed
-SOME = 0.5  # of the rows: if more are training rows, too, this is reported
+INTERVAL_CONFIDENCE = 0.95  # confidence of the interval of one share
+MOST_SCALE = 1e5  # if more than this many times the test rows are needed, the number is not reported
+SOME = 0.5  # if more than this share of the test rows are training rows, too, this is reported
 FINE = 1.01  # relative precision of the number of rows needed
-SLACK = 1e-12  # by which rounded shares may add up to more than a number
+SLACK = 1e-12  # amount by which a sum of rounded shares may exceed the required number
 
 
 @value_class
@@ -44,13 +44,14 @@ class Assured:
     ----------
     constraint : Constraint
     figure : float or None
-        The figure of new rows is this or better; None if no test is known.
+        The bound from the test: the figure on new rows is this or better. None if no test is known.
     why : str
-        Why it cannot be assured; "" if it is.
+        Why the constraint cannot be assured; "" if it is assured.
     test : float or None
-        The figure of the test rows themselves.
+        The figure on the test rows themselves.
     rows, rows_needed : int or None
-        Rows of the test, and about how many with the same shares would assure it; None if no number would.
+        The number of test rows, and about how many with the same shares would assure the constraint; None if no number
+        would.
     """
 
     constraint: Constraint
@@ -78,7 +79,7 @@ class Assured:
 
 
 def no_rows() -> ChoiceError:
-    """Return the error for a confidence without rows that had no part in the choice of the tree."""
+    """Return the error for a confidence without test rows, which must have had no part in the choice of the tree."""
     return ChoiceError(
         "a confidence needs rows that had no part in the choice of the tree: set some aside "
         f"({option('hold_out', 0.3)}), or name their file with {option('test')}"
@@ -102,7 +103,7 @@ def assurances(
     labelled : Dataset or None
         Rows that had no part in the choice of the tree.
     confidence : float
-        The probability, before the rows are drawn, that everything that is then called assured is true.
+        The probability, before the rows are drawn, that all results that are then called assured are true.
     asked : tuple of Constraint or None
         The constraints to assure; by default the constraints of the problem.
 
@@ -121,13 +122,13 @@ def assurances(
 
 
 def speaks_of_new_rows(given: Constraint) -> bool:
-    """Return whether a constraint is one on predictions or on shares of rows: all others are on the tree itself, or
-    count training rows."""
+    """Return whether a constraint is on predictions or on shares of rows. Other constraints are on the tree itself, or
+    count training rows, so they say nothing about new rows."""
     return given.module.can(OnPredictions) or given.module.can(OnLeafProportions)
 
 
 def assumption(problem: Problem, labelled: Dataset, asked: tuple[Constraint, ...] | None = None) -> str:
-    """Return the assumption on new rows, as words that follow "if"."""
+    """Return the assumption on new rows, as a text to follow "if"."""
     given = [one for one in asked or problem.constraints if speaks_of_new_rows(one)]
     unspoken = []
     if any(one.module.compared(one) for one in given):
@@ -140,8 +141,8 @@ def assumption(problem: Problem, labelled: Dataset, asked: tuple[Constraint, ...
 def seen_before(trained: Dataset, labelled: Dataset) -> str:
     """Return a remark on test rows that are training rows, too; "" if chance explains them.
 
-    Rows of few different cells coincide by chance, so they are counted only if most training rows differ from each
-    other.
+    Rows with few different cells are equal by chance, so equal rows are counted only if most training rows differ from
+    each other.
 
     Parameters
     ----------
@@ -181,8 +182,8 @@ def expect_share(confidence: float) -> None:
 
 
 def widths(problem: Problem, tree: Tree, n_rows: int, confidence: float) -> dict[Constraint, float]:
-    """Return by how much the bounds of a test on `n_rows` rows would be worse than the figure of each constraint, if
-    the shares of the tree are the same there as on its training rows; 0 if no test is known.
+    """Return the width of the test of each constraint on `n_rows` rows: by how much its bound would be worse than the
+    figure, if the shares of the tree were the same as on its training rows; 0 if no test is known.
 
     Parameters
     ----------
@@ -205,12 +206,12 @@ def widths(problem: Problem, tree: Tree, n_rows: int, confidence: float) -> dict
 
 
 def never_assured(problem: Problem, labelled: Dataset, confidence: float) -> list[str]:
-    """Find the constraints that a test on these rows cannot assure for any tree, whatever it predicts: which rows are
-    too few, and how many of them it would need.
+    """Find the constraints that a test on these rows cannot assure for any tree; state the rows that are too few, and
+    how many are needed.
 
-    If all of n rows are counted, the bound from below is α^(1/n), and no other count has a better one. The difference
-    of two shares has a bound in both directions; the widths of both shares add up to at most twice the required
-    number, and none is less than 1 - α^(1/n).
+    The best lower bound on a share is α^(1/n), which is reached if all of n rows are counted. The difference of two
+    shares has a bound in both directions; the widths of both shares add up to at most twice the required number, and
+    each is at least 1 - α^(1/n).
 
     Parameters
     ----------
@@ -238,7 +239,7 @@ def never_assured(problem: Problem, labelled: Dataset, confidence: float) -> lis
 
 
 def _least(each: ShareSum, counts: list[int], alpha: float) -> float:
-    """Return the least bound that a sum can have with `counts` rows for each share, whichever of them are counted."""
+    """Return the least bound that a sum can have with `counts` rows for each share, for any number of counted rows."""
     certain = [alpha ** (1 / n) for n in counts]
     coefs = [share.coef for share in each.shares]
     if min(coefs) < 0 < max(coefs):  # a difference; another sum has it the other way round
@@ -366,8 +367,8 @@ def _sums(given: Constraint, problem: Problem, rows: RowPredictions, tree: Tree 
 
 
 def _groups_of_both(problem: Problem, data: Dataset, text: str) -> Groups:
-    """Return the groups of rows of this data set, and those that only the training rows or the levels of the column
-    have: no row shows the rates of the latter."""
+    """Return the groups of rows of this data set, together with groups that only the training rows or the levels of the
+    column have. Without rows, the rates of such groups cannot be tested."""
     of, names = members(data, text)
     known = list(groups(problem.encoded, text).names)
     for feature in (*data.features, *data.auxiliary):

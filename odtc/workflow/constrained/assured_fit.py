@@ -1,5 +1,4 @@
-"""Fits whose constraints new rows must satisfy: the search gets stricter constraints, and rows that it never saw
-decide.
+"""Fit trees whose constraints new rows must satisfy: search with stricter constraints, and test on held-out rows.
 
 A tree that only just satisfies a constraint on the training rows satisfies it on half of all other tables, and no test
 can assure it. So the search requires the number and in addition a part of the width of the test: with s the share of
@@ -44,10 +43,10 @@ from odtc.workflow.solving import Reporter
 from odtc.workflow.specification import RunSpec, specified
 
 RATE = "recall[{}] >= 0.7"
-HELD_OUT = 0.3  # of the rows, if no others are named
-FACTORS = (1.5, 1.0, 0.5)  # of the width of the bound, by which a constraint is tightened: the largest first
-DIGITS = 10_000  # a number is tightened to a whole multiple of a ten-thousandth
-FIRST_PART = 0.3  # of the time, for the tree of the requested constraints
+HELD_OUT = 0.3  # share of the rows to test on, if no test rows are named
+FACTORS = (1.5, 1.0, 0.5)  # multiples of the width of the bound by which a constraint is tightened, tried in this order
+DIGITS = 10_000  # a number is tightened to a whole multiple of 1 / this
+FIRST_PART = 0.3  # share of the time for the tree of the requested constraints
 
 
 def fit_assured(
@@ -131,7 +130,7 @@ def _rows_to_assure(
 
 
 def _limited(spec: RunSpec, began: float, share: float) -> RunSpec:
-    """Return the specification of a run that takes at most this share of the time that is left."""
+    """Return the specification with a time limit of this share of the time that is left."""
     left = deadline.limit_left(began, spec.solving.time_limit)
     return spec.with_solving(time_limit=None if left is None else max(deadline.MOMENT, share * left))
 
@@ -165,7 +164,7 @@ def _expect_assurable(dataset: Dataset, test: str | Path | None) -> None:
 def _stricter(
     requested: tuple[Constraint, ...], width: dict[Constraint, float]
 ) -> Iterator[tuple[float, tuple[str, ...]]]:
-    """Yield (factor, constraints) from the strictest to those that were requested, whose factor is 0; none twice."""
+    """Yield (factor, constraints), without repetition, from the strictest to the requested ones, whose factor is 0."""
     tried = set()
     for factor in (*FACTORS, 0.0):
         texts = tuple(str(_tightened(given, factor, width[given])) for given in requested)

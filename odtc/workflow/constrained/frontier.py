@@ -1,9 +1,9 @@
-"""Cost of a constraint: the best tree for each number of it, by one search for all numbers if there is one.
+"""Cost of a constraint: the best tree for each number in it, by one search for all numbers if the formulation has one.
 
-Otherwise few searches are made. A tighter number can only cost more, so the loosest and the tightest number are
-searched. Numbers between two of the same cost, or between two without a tree, need no search of their own, nor does a
-number that the best tree of a looser one satisfies; the other intervals are halved. The tree of a tighter number is a
-start for a looser one, whose cost is a bound for all tighter ones.
+Otherwise as few searches as possible are made. A tighter number can only cost more, so the loosest and the tightest
+number are searched first. A number between two numbers of the same cost, or between two without a tree, needs no
+search, nor does a number that the best tree of a looser number satisfies; the other intervals are halved. The tree of a
+tighter number is a start for a looser number, and the cost of a looser number is a bound for all tighter ones.
 """
 
 import json
@@ -31,10 +31,10 @@ from odtc.workflow.plan import Decision, Plan
 from odtc.workflow.searching import tells_apart
 from odtc.workflow.specification import RunSpec
 
-MOST_POINTS = 200  # of one frontier: each is a search
-FREE = 0.5  # of the time limit, for the best tree without the constraint
-STARTS = 0.6  # of the time that is left, for trees of all numbers by one search over a few splits of each column
-SHARE = 0.4  # of the time that is left, for a number that others come after
+MOST_POINTS = 200  # largest number of points of a frontier, because each may need a search
+FREE = 0.5  # share of the time limit for the best tree without the constraint
+STARTS = 0.6  # share of the time left for trees of all numbers, by one search over a few splits of each column
+SHARE = 0.4  # share of the time left for a number, if other numbers follow
 SCHEMA = "odtc.frontier/1"
 SUFFIX = ".frontier.json"
 RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:<=>]+):(?P<last>[^:]+)(:(?P<step>[^:]+))?", re.DOTALL)
@@ -113,7 +113,7 @@ def varied(text: str) -> list[str]:
 
 
 def plan_of_frontier(problem: Problem, texts: list[str], spec: RunSpec) -> Plan:
-    """Return the plan of a frontier over these constraints, each the loosest or the tightest in turn."""
+    """Return the plan of a frontier over these constraints; all but its numbers is the plan of the first one."""
     choice = Choice(problem.formulation, "its search finds the trees of a frontier")
     given = parse(texts[0], problem.encoded)
     loosest = replace(problem, constraints=(*problem.constraints, given), choice=choice)
@@ -197,13 +197,13 @@ class _Halving:
         self.problem, self.loose_first, self.starts, self.free, self.until = problem, loose_first, starts, free, until
         self.points: dict[int, Point] = {}
         self.searched: dict[int, Problem] = {}
-        self.is_stopped = False  # by Ctrl-C or SIGTERM, all of it and not only the search of one number
+        self.is_stopped = False  # whether Ctrl-C or SIGTERM ended the whole frontier, not only the search of one number
 
     def points_of_all(self) -> list[Point]:
         """Return the points of all numbers; the point of a number that was not searched is derived from its
         neighbours."""
         last = len(self.loose_first) - 1
-        if self.until is None and last:  # bounds of the cases of the loosest number serve all
+        if self.until is None and last:  # bounds of the cases of the loosest number are valid for all numbers
             self._search(0, 0.0, None)
             if not self.is_stopped:
                 self._tighten(last, self.points[0], None)
@@ -225,8 +225,8 @@ class _Halving:
         return known or self.free.point(self.loose_first[place]) is not None
 
     def _search(self, place: int, floor: float, start: HeapTree | None) -> None:
-        """Find the point of a number by a search of its own, unless the best of all trees satisfies it; no tree costs
-        less than `floor`."""
+        """Find the point of a number by a search, unless the best tree without the constraint satisfies it; `floor` is
+        a lower bound on its cost."""
         problem, given = self.problem, self.loose_first[place]
         settled = self.free.point(given)
         if settled is not None and settled.ended == "optimal":
@@ -258,8 +258,7 @@ class _Halving:
         return one if paid[0] <= paid[1] else other
 
     def _tighten(self, place: int, loose: Point, start: HeapTree | None) -> None:
-        """Find the point of a tighter number than the number of a known point, which may determine it without a
-        search."""
+        """Find the point of a number that is tighter than a known point, which may determine it without a search."""
         given = self.loose_first[place]
         kept = loose.ended == "optimal" and given.holds(given.module.value(self.problem.encoded, given, loose.heap))
         if kept or loose.ended == "infeasible":
@@ -268,7 +267,7 @@ class _Halving:
             self._search(place, loose.bound, start)
 
     def _fill(self, low: int, high: int) -> None:
-        """Find the points between two that are known, the looser first."""
+        """Find the points between two known points; `low` is the looser one."""
         if high - low < 2 or self.is_stopped or self._is_over:
             return
         loose, tight = self.points[low], self.points[high]
@@ -285,8 +284,7 @@ class _Halving:
 
 
 class _Without:
-    """Knowledge about the trees without the varied constraint: the best of them is also the best for every number that
-    it satisfies.
+    """The best tree without the varied constraint, which is also the best tree for every number that it satisfies.
 
     Parameters
     ----------

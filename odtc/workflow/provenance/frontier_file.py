@@ -1,9 +1,9 @@
 """`odtc verify STEM.frontier.json`: the points of a frontier compared with the data file that it names.
 
-The problem is built again from its description in the file, and each tree is counted on the rows again. The claims of
-a point follow from its tree and its bound; no known tree may contradict the bound, or the claim that there is none. A
-search of some seconds derives bounds again; bounds that it does not reach are only claimed by the run, and a sentence
-reports this.
+The problem is built again from its description in the file, and each tree is evaluated on the rows again. The claims of
+a point must follow from its tree and its bound, and no known tree may contradict the bound, or the claim that no tree
+exists. A short search derives bounds again; a sentence reports the bounds that it does not reach, which only the run
+claims.
 """
 
 from collections.abc import Sequence
@@ -80,7 +80,7 @@ class RecheckedFrontier:
     claimed : tuple of str
         The numbers, each as its constraint, whose bound was not recomputed.
     note : str
-        The same in a sentence; "" for nothing.
+        A sentence on these numbers; "" without any.
     """
 
     vary: str
@@ -90,7 +90,7 @@ class RecheckedFrontier:
 
 
 def read_frontier(path: str | Path) -> dict:
-    """Read the JSON object of a STEM.frontier.json; raises TreeError for one that is not whole."""
+    """Read the JSON object of a STEM.frontier.json; raises TreeError for an incomplete one."""
     advice = f"make it again with {command('frontier')}"
     facts = read_if_of(path, SCHEMA, SUFFIX, "frontier", advice, TreeError)
     if facts is None:
@@ -105,7 +105,7 @@ def read_frontier(path: str | Path) -> dict:
 def recheck_frontier(
     path: Path, data: Path | None = None, seconds: float | None = None, beside: Dataset | None = None
 ) -> RecheckedFrontier:
-    """Check that a STEM.frontier.json belongs to its data file, and is true.
+    """Check that a STEM.frontier.json belongs to its data file, and that its claims are true.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def recheck_frontier(
     seconds : float or None
         Limit of the search that derives the bounds again; None for the default of such a search, 0 for no search.
     beside : Dataset or None
-        The data of the run of its stem, to which it must belong, too.
+        The data of the run with the same stem, to which the frontier must belong, too.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def recheck_frontier(
     Raises
     ------
     TreeError
-        If the file is not whole, or its data is not there.
+        If the file is incomplete, or its data is missing.
     KeyboardInterrupt
         If it is interrupted.
     """
@@ -185,7 +185,7 @@ def _note(path: Path, numbers: Sequence[str]) -> str:
 
 
 def _data(facts: dict, path: Path, data: Path | None) -> Dataset:
-    """The data file of a frontier, read as it was; raises TreeError."""
+    """Read the data file of a frontier in the same way as the run did; raises TreeError."""
     source = facts.get("source")
     if source is None or "model" not in facts:
         raise TreeError(
@@ -238,8 +238,8 @@ def _wrong_head(facts: dict, path: Path, problem: Problem) -> str:
 
 
 def _points(problem: Problem, given: list[Constraint], stated: list[dict]) -> tuple[list[Point], str]:
-    """Return (the points, the loosest first, with their trees counted again; the first false statement in them, in
-    words)."""
+    """Return (the points, the loosest first, with their trees evaluated again; a text on the first false statement in
+    them)."""
     encoded, points = problem.encoded, []
     for one, told in zip(given, stated):
         heap, paid = None, None
@@ -283,7 +283,7 @@ def _shown(value) -> str:
 
 
 def _searched_again(problem: Problem, texts: list[str], seconds: float) -> list[Point]:
-    """Return the points of a search of some seconds, the loosest first; none if there is none. Raises
+    """Return the points of a short search, the loosest first; an empty list without a result. Raises
     KeyboardInterrupt."""
     if not seconds > 0:
         return []
@@ -325,7 +325,7 @@ def _contradicted(problem: Problem, points: list[Point], trees: list[tuple[str, 
 
 
 def _not_derived(problem: Problem, points: list[Point], again: list[Point]) -> tuple[str, ...]:
-    """The numbers whose bound neither equivalent points nor a search again reaches."""
+    """Return the numbers whose bound neither equivalent points nor a repeated search reaches."""
     floor, found = least_objective(problem), []
     for place, point in enumerate(points):
         own = again[place].bound if again else floor
