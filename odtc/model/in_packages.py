@@ -1,4 +1,4 @@
-"""A model as an object of a solver's Python package, as arrays: no file between.
+"""Pass a model to a solver's Python package as arrays, without a file.
 
 scipy.optimize.milp; highspy, "passModel" (HiGHS documentation, "Python interface"); gurobipy, "addMVar" and
 "addMConstr" (Gurobi reference manual, "Matrix API").
@@ -29,7 +29,7 @@ def scipy_keywords(model: Arrays) -> dict[str, Any]:
     Raises
     ------
     ModelError
-        If the objective has a constant, for which scipy has no place.
+        If the objective has a constant, which scipy cannot represent.
     """
     from scipy.optimize import Bounds, LinearConstraint
 
@@ -86,7 +86,7 @@ def new_highs() -> Any:
     try:
         with STDOUT.away():
             highs = highspy.Highs()  # type: ignore[no-untyped-call]
-    except OSError:  # no descriptor is left to turn it away with
+    except OSError:  # no file descriptor is left to redirect the output
         highs = highspy.Highs()  # type: ignore[no-untyped-call]
     highs.setOptionValue("output_flag", False)
     return highs

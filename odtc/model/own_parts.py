@@ -17,8 +17,8 @@ from odtc.model.blocks import NamedBlock
 from odtc.model.feasibility import TOLERANCE, check_point
 from odtc.model.points import name_list
 
-MOST_NAME = 200  # characters; some solvers read 255
-# Words that some reader of MPS or LP takes for a section, a number, or a part of the objective, in small letters
+MOST_NAME = 200  # largest number of characters of a name; some solvers read at most 255
+# Words, in lower case, that some reader of MPS or LP takes for a section, a number, or a part of the objective
 # (docs/reference/file-formats.md).
 RESERVED = frozenset(
     """
@@ -134,7 +134,7 @@ def broken_rows(longer: Arrays, x: np.ndarray) -> list[str]:
     Returns
     -------
     list of str
-        Names of rows. Rows that contradict each other only together are none of them.
+        Names of rows. Rows that contradict each other only in combination are not included.
     """
     n, A = len(x), longer.A
     others = A[:, n:].tocoo()
@@ -176,7 +176,7 @@ def _matrix(model: Arrays, rows: Any) -> Any:
 
 
 def _numbers(given: ArrayLike, n: int, what: str) -> np.ndarray:
-    """Return float64 (n,): a number for each, or one for all; raises ModelError for other values and shapes."""
+    """Return float64 (n,) from n numbers, or from one number for all; raises ModelError for other values and shapes."""
     try:
         numbers = np.asarray(given, float)
     except (TypeError, ValueError):
@@ -187,7 +187,7 @@ def _numbers(given: ArrayLike, n: int, what: str) -> np.ndarray:
 
 
 def _ordered(lower: ArrayLike, upper: ArrayLike, n: int, what: str) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper sides of `n` rows, or bounds of columns."""
+    """Return the lower and upper sides of `n` rows, or the bounds of `n` columns."""
     low, high = _numbers(lower, n, f"lower of {what}"), _numbers(upper, n, f"upper of {what}")
     wrong = np.flatnonzero(np.isnan(low) | np.isnan(high) | (low > high) | (low == np.inf) | (high == -np.inf))
     if len(wrong):
@@ -199,7 +199,7 @@ def _ordered(lower: ArrayLike, upper: ArrayLike, n: int, what: str) -> tuple[np.
 
 
 def _texts(given: Any) -> tuple[Any, ...]:
-    """Return one name or more; `_names` checks each."""
+    """Return the given name or names as a tuple; `_names` checks each."""
     if isinstance(given, str):
         return (given,)
     try:
@@ -209,7 +209,7 @@ def _texts(given: Any) -> tuple[Any, ...]:
 
 
 def _of_names(model: Arrays, rows: Sequence[Mapping[str, float]]) -> Any:
-    """Rows as {name of a column: coefficient} as a csr_array."""
+    """Convert rows {name of a column: coefficient} to a csr_array."""
     import scipy.sparse as sp
 
     place = {name: at for at, name in enumerate(name_list(model.columns))}
@@ -229,7 +229,7 @@ def _of_names(model: Arrays, rows: Sequence[Mapping[str, float]]) -> Any:
 
 
 def _names(given: Sequence[str] | None, stem: str, n: int, taken: list[str]) -> tuple[str, ...]:
-    """Names that all formats can write, none of them taken."""
+    """Return names that all formats can write and that are not taken."""
     known = set(taken)
     if given is None:
         begin = next(k for k in range(len(taken) + 1) if not any(f"{stem}_{k + i}" in known for i in range(n)))
@@ -260,6 +260,6 @@ def _names(given: Sequence[str] | None, stem: str, n: int, taken: list[str]) -> 
 
 
 def _fresh(blocks: Sequence[Any], stem: str) -> str:
-    """Return the name of a block that none has yet."""
+    """Return a name that no block has yet."""
     taken = {block.name for block in blocks}
     return next(name for k in range(len(blocks) + 1) if (name := stem if not k else f"{stem}{k}") not in taken)

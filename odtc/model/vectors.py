@@ -1,8 +1,8 @@
-"""The vectors of a model (costs, sides, bounds) as their parts, which become one array only where one is needed.
+"""Store the vectors of a model (costs, sides, bounds) in parts, which are joined to an array only if it is needed.
 
-Nearly all blocks of a model have one cost, one side and one bound each. As arrays these would be two thirds of the
-memory of a model whose entries are not stored. A writer of files therefore takes them piece by piece (`part`), and
-`model.row_lower` is the whole array, made once.
+In nearly all blocks of a model all costs are equal, and so are all sides and bounds. As arrays these would be two
+thirds of the memory of a model whose entries are not stored. So file writers read them piece by piece (`part`);
+`model.row_lower` is the whole array, which is created once.
 """
 
 from collections.abc import Sequence
@@ -54,14 +54,14 @@ class Joined:
         return found[0] if len(found) == 1 else np.concatenate([np.zeros(0, self.dtype), *found])
 
     def whole(self) -> np.ndarray:
-        """Return all of them, read-only, and the same array each time.
+        """Return all numbers, read-only, and the same array each time.
 
-        Solvers that run in parallel lay out one model in several threads. `parts` is emptied only after `_whole` is
-        set, so parts that are read before `_whole` are complete if `_whole` is None.
+        Solvers that run in parallel may call this for one model in several threads. `parts` is emptied only after
+        `_whole` is set; so if `parts` is read first and `_whole` is then None, the parts are complete.
         """
         parts = self.parts
         if self._whole is None:
-            # Zeros that are never written take no memory of the system.
+            # Pages of zeros that are never written take no physical memory.
             joined, at = np.zeros(len(self), self.dtype), 0
             for part, stop in zip(parts, self.stops.tolist(), strict=True):
                 if len(part) > 1 or part[0] != 0 or np.signbit(part[0]):
@@ -78,14 +78,14 @@ class Joined:
 
 
 class _LaidOut:
-    """A field that is set to an array or to a Joined, and read as an array."""
+    """Descriptor of a field that is set to an array or to a Joined, and read as an array."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, model: Any, of: Any = None) -> Any:
         if model is None:
-            raise AttributeError(self.name)  # as a field without a default
+            raise AttributeError(self.name)  # the same as for a field without a default
         held = vars(model)[self.name]
         return held.whole() if isinstance(held, Joined) else held
 
@@ -96,7 +96,7 @@ class _LaidOut:
 
 
 def laid_out_when_asked(model: C) -> C:
-    """Return a class decorator: the fields named in VECTORS also take a Joined."""
+    """Decorate a class so that its fields named in VECTORS also accept a Joined."""
     for name in VECTORS:
         setattr(model, name, _LaidOut(name))
     return model
@@ -115,7 +115,7 @@ def part(model: Any, name: str, begin: int = 0, end: int | None = None) -> np.nd
 
 
 def parts(model: Any, name: str) -> list[np.ndarray]:
-    """Return the arrays that a vector of a model is joined of."""
+    """Return the arrays whose concatenation is a vector of a model."""
     of = held(model, name)
     arrays = of.parts if isinstance(of, Joined) else []  # read first, as in `Joined.whole`
     if isinstance(of, Joined) and not of.is_laid_out:
@@ -124,10 +124,10 @@ def parts(model: Any, name: str) -> list[np.ndarray]:
 
 
 def replaced(model: M, **changes: Any) -> M:
-    """dataclasses.replace, but vectors that are not changed are not laid out."""
+    """Return `dataclasses.replace(model, **changes)`, but without creating the arrays of unchanged vectors."""
     return replace(model, **({name: held(model, name) for name in VECTORS} | changes))
 
 
 def same(one: Any, other: Any, name: str) -> bool:
-    """Return whether two models hold the same array, not only equal ones."""
+    """Return whether two models share the same array object, not only equal arrays."""
     return held(one, name) is held(other, name) or getattr(one, name) is getattr(other, name)

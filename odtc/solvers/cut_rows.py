@@ -1,4 +1,4 @@
-"""Rows as solvers' packages take them one by one: the rows of a model, and the rows that a callback adds."""
+"""Rows one by one, as the Python packages of solvers accept them: the rows of a model, and rows from a callback."""
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -29,7 +29,7 @@ class CutCalls:
     Attributes
     ----------
     failed : BaseException or None
-        What `cuts` raised.
+        The exception that `cuts` raised.
     """
 
     def __init__(self, model: Any, cuts: Cuts, cancelled: Callable[[], bool]):

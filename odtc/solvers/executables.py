@@ -24,7 +24,7 @@ FOUND = "found"  # instead of a version that cannot be queried
 
 @frozen_class
 class Program:
-    """Start of a solver: the first words of its command, its environment, and the template of the other arguments."""
+    """The program of a solver: the first words of its command, its environment, and the template of its arguments."""
 
     argv: tuple[str, ...]
     template: str
@@ -35,7 +35,7 @@ class Program:
 def locate(module: Member, program: str | None = None) -> Program | None:
     """Return the program of a solver, None if it is not on this machine.
 
-    `program` names an executable that is taken instead; raises SolverError if it is none.
+    `program` names another executable to use; raises SolverError if it cannot be executed.
     """
     if program is not None:
         path = shutil.which(program)
@@ -62,7 +62,7 @@ def _python_path() -> dict[str, Any]:
 
 
 def _program(module: Member, path: str, environment: dict[str, Any] | None = None) -> Program:
-    path = os.path.abspath(path)  # it will not run in this folder
+    path = os.path.abspath(path)  # absolute, because it will run in another folder
     return Program((path,), module.COMMAND, path, environment or {})
 
 
@@ -83,11 +83,11 @@ def version(module: Member, program: str | None = None) -> str | None:
     found = locate(module, program)
     if found is None:
         return None
-    # A driver that takes the program's own command is its shell, so it prints the version of the solver, for example
-    # SCIP 10 for PySCIPOpt 6.
+    # A driver that accepts the program's own command prints the version of the solver, for example SCIP 10 for
+    # PySCIPOpt 6.
     if found.where.startswith("package ") and module.PACKAGE and found.template != module.COMMAND:
         return importlib.metadata.version(module.PACKAGE)
-    if module.VERSION is None:  # nobody knows how to ask one that a file describes
+    if module.VERSION is None:  # for a solver that a file describes, the arguments for this are unknown
         return FOUND
     return _said_version(found.argv, tuple(found.environment.items()), *module.VERSION)
 

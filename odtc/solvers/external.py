@@ -1,8 +1,8 @@
-"""Runs of solvers that are programs. Their modules follow odtc.solvers.protocols.ProgramSolver.
+"""Run solvers that are programs. Their modules follow odtc.solvers.protocols.ProgramSolver.
 
-A run has a folder of its own with plain names, so that no solver meets a blank, an accent or an old file. A model file
-as odtc writes it is linked there; any other is written again (odtc.fileformats.portable_subset). Exit codes are
-ignored, because solvers use them inconsistently.
+Each run has a new folder with plain file names, because some solvers fail on blanks, accents or old files. A model file
+in the form that odtc writes is linked there; any other model file is written again (odtc.fileformats.portable_subset).
+Exit codes are ignored, because solvers use them inconsistently.
 """
 
 import os
@@ -34,15 +34,15 @@ from odtc.solvers.executables import Program, locate
 from odtc.solvers.log_buffer import PIECE, Transcript
 from odtc.solvers.protocols import Log, Outcome
 
-# Bytes of a solution file: more than any solver writes for a model of so many columns and rows.
+# Largest size of a solution file in bytes: more than any solver writes for a model of this many columns and rows.
 SOLUTION_BYTES, BYTES_A_LINE = 1 << 22, 1 << 12
 
 
 @value_class
 class Plan:
     """Plan of one run of a program in the folder of its files: the command, its environment, the names of its files
-    (model, form, solution, start, options; "" for none), the text of its option file ("" for none), whether that is
-    its standard input, and whether its standard output is the solution."""
+    (model, form, solution, start, options; "" for none), the text of its option file ("" for none), whether the option
+    file is its standard input, and whether its standard output is the solution."""
 
     argv: tuple[str, ...]
     environment: dict[str, str]
@@ -60,7 +60,7 @@ def plan(module: Member, program: Program, names: dict[str, Any], options: Optio
         "seed": options.seed,
         "gap": show_number(options.gap),
     }
-    if module.ARGUMENTS is not None:  # of a solver that a template file describes
+    if module.ARGUMENTS is not None:  # a solver that a template file describes
         words = [render_line(argument, here=module.FOLDER, **facts) for argument in module.ARGUMENTS]
     else:
         words = render(f"command/{program.template}.jinja", **facts).splitlines()
@@ -93,7 +93,7 @@ def run(
     """
     program = locate(module, program_name)
     with run_folder() as folder:
-        if model.offset:  # no file has it
+        if model.offset:  # model files cannot express it
             take = raised(take, model.offset)
         names, model, note = lay_out(module, model, start, path, folder)
         if note:
@@ -126,9 +126,9 @@ def run(
                 child.end()
             log = said.text()
         found = _outcome(module, model, log, folder / names["solution"], names["start"], stopped, options.gap == 0)
-        if _state(path) != seen:  # it was lent, and what was solved is not known
+        if _state(path) != seen:  # the file changed during the run, so it is unknown which model was solved
             changed = f"{Path(str(path)).name} has changed while {module.NAME} ran: build it again"
-            found = Outcome(None, Termination.ERROR, bound=-np.inf, message=changed)  # nor is what it said on its way
+            found = Outcome(None, Termination.ERROR, bound=-np.inf, message=changed)  # its bounds do not count either
         take(found)
     return stopped
 
@@ -156,14 +156,14 @@ def lay_out(
     """Return (names, model, note): the files of a run in `folder`, the model with its names in these files, and a
     sentence if the model was written again or no start is passed.
 
-    With a `stem`, `folder` is the folder of the model file `path`, which is used in place; files that must be written
-    have names of their own next to it. With `write` False, nothing is written.
+    With a `stem`, `folder` is the folder of the model file `path`, which is used there; other files are written next to
+    it under names that begin with `stem`. With `write` False, nothing is written.
     """
     dialect, same, linked, note = module.DIALECT, portable(model), False, ""
     if path is not None:
         file = compare(path, model)
         form = file.form
-        # Nor a section that it cannot read.
+        # A file with sections for cuts that the solver cannot read is written again, too.
         linked = form in dialect.reads and (dialect.gzip or not file.packed) and (dialect.cuts or not file.cuts)
         linked = linked and (not stem or Path(path).name.lower().endswith(MODELS))
         if not linked and stem:
@@ -236,11 +236,11 @@ def _outcome(
         if solution.exists():
             raw = point_by_pattern(module, solution) if module.PATTERN is not None else read_point(solution)
     except SolutionError as problem:
-        # Of one that was ended while it wrote there is nothing to say.
+        # A solver that was ended while it wrote leaves an incomplete file, which is not an error.
         message = "" if stopped else str(problem).replace(str(solution.parent) + os.sep, "")
     termination = said.termination
     if raw is not None:
-        # If the file does not decide, the log does: a ray or a relaxation looks like a solution.
+        # If the file does not state how the run ended, the log decides: a ray or a relaxation looks like a solution.
         raw = raw.under(said.termination, said.has_point)
         if raw.termination not in (None, Termination.UNKNOWN):
             termination = raw.termination

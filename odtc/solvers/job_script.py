@@ -74,13 +74,13 @@ def plan_beside(
 
 
 def _no_option(name: str) -> str:
-    """Return a file name that no program takes for an option, or for something else that begins with a sign (CBC: ~,
-    $)."""
+    """Return a file name that no program mistakes for an option, or for another word that begins with a special
+    character (CBC: ~, $)."""
     return name if not name or name[0].isalnum() or name.startswith(("/", ".", "_")) else f"./{name}"
 
 
 def shell_lines(planned: Plan) -> list[str]:
-    """Return a plan as a shell reads it; the last line is the command."""
+    """Return the lines of a plan for a shell; the last line is the command."""
     lines = [f"export {name}={shlex.quote(value)}" for name, value in planned.environment.items()]
     solution, options = shlex.quote(planned.names["solution"]), shlex.quote(planned.names["options"])
     lines.append(f"rm -f {solution}")
@@ -124,7 +124,7 @@ def write_script(
     lines, log = shell_lines(planned), shlex.quote(_no_option(f"{stem}.log"))
     program = shlex.quote(planned.argv[0])
     lines.insert(0, f"command -v {program} > /dev/null || {{ echo {program} is not on PATH here >&2; exit 127; }}")
-    # What is on stdout is the solution already, or is heard and kept as the log.
+    # The standard output is either the solution itself, or it is kept as the log.
     lines[-1] += f" 2> {log}" if planned.prints_solution else f" 2>&1 | tee {log}"
     if model is not None and (words := identity_words(model, file=True)):
         lines = [*_digest_lines(planned, path), *lines, *_mark_lines(planned, words)]

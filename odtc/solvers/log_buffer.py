@@ -1,10 +1,10 @@
-"""Output of a running program, kept in bounded memory and in files of bounded size, whatever its length."""
+"""Keep the output of a running program, of any length, in bounded memory and in files of bounded size."""
 
 from pathlib import Path
 from typing import BinaryIO
 
-PIECE = 1 << 16  # bytes; a longer line is heard in pieces
-TALK = 4 << 20  # characters that are kept of a log, of its beginning and of its end each
+PIECE = 1 << 16  # bytes; a longer line is read in pieces
+TALK = 4 << 20  # characters that are kept of the beginning and of the end of a log
 SHEET = 1 << 30  # bytes that are kept of an output that is the solution itself
 
 
@@ -17,7 +17,7 @@ class Tail:
         self._new: list[str] = []
 
     def add(self, text: str) -> None:
-        if self.size // TALK != (self.size + len(text)) // TALK:  # the end is within these two
+        if self.size // TALK != (self.size + len(text)) // TALK:  # the last TALK characters are in these two pieces
             self._old, self._new = self._new, []
         self.size += len(text)
         self._new.append(text)
@@ -27,8 +27,8 @@ class Tail:
 
 
 class LogFile:
-    """A log in a file that is followed while it grows: the first TALK characters as they come, and at the end the last
-    ones; between them a line says how many there were.
+    """A log file that users may follow while it grows. The first TALK characters are written at once, the last TALK
+    characters at the end; a line between them states how many were left out.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class LogFile:
         self._stream.flush()  # a reader of the log sees the current output
 
     def end(self) -> None:
-        """Write the text that was held back."""
+        """Write the last part, which was kept in memory."""
         kept = self._tail.text()
         if left_out := self._tail.size - len(kept):
             self._stream.write(f"\n[odtc: {left_out:,} characters of this log are left out here]\n".encode())

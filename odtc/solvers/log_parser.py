@@ -10,7 +10,7 @@ from odtc.base.value_class import value_class
 from odtc.model.solution import Termination
 
 DRIVEN = re.compile(rf"^odtc driver: status=({'|'.join(Termination)}) bound=(\S+)$", re.M)
-NO_BOUND = 1e20  # solvers write infinity like this, or larger
+NO_BOUND = 1e20  # solvers print infinity as this number or a larger one
 
 
 @value_class
@@ -55,7 +55,7 @@ def progress_of_line(module: Member, line: str) -> tuple[float | None, float | N
 
 
 def last_words(text: str) -> str:
-    """Return the last line that complains, else the last line."""
+    """Return the last line that reports an error, otherwise the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("odtc driver:")]
     cross = [
         line

@@ -1,4 +1,4 @@
-"""Who runs in a race, and with how many threads each."""
+"""The solvers that run in a race, and their numbers of threads."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def solver_names(solver: str) -> list[str]:
 
 
 def refuse_program(program: str | None) -> None:
-    """Raise ChoiceError for a named executable, because it belongs to a single solver."""
+    """Raise ChoiceError if an executable is named, because it belongs to only one solver."""
     if program is not None:
         raise ChoiceError(
             f"{option('program')}: expected none in a race, as it names the executable of one solver, got {program!r}; "

@@ -65,11 +65,14 @@ class Outcome:
 
 @frozen_class
 class Dialect:
-    """The dialect of a solver. `reads`: model formats, best first. `gzip`: it reads them as .gz. `start`: the point
-    format of its MIP starts, always complete ones (None: it has no starts). `lp_start`: it accepts one for a model
-    without integer variables, too (CPLEX ends with an error, others ignore it). `cuts`: USERCUTS and LAZYCONS
-    sections have their usual meaning (docs/reference/file-formats.md). `duals`: its solutions of an LP contain
-    duals. `limit`: the restriction without a licence."""
+    """The file dialect of a solver.
+
+    `reads`: model formats, best first. `gzip`: whether it reads them as .gz. `start`: the point format of its MIP
+    starts, which must be complete (None: it has no starts). `lp_start`: whether it accepts a start for a model without
+    integer variables, too (CPLEX ends with an error, others ignore it). `cuts`: whether USERCUTS and LAZYCONS sections
+    have their usual meaning (docs/reference/file-formats.md). `duals`: whether its solutions of an LP contain duals.
+    `limit`: the restriction without a licence.
+    """
 
     reads: tuple[str, ...] = ("mps", "lp", "fixed-mps")
     gzip: bool = True
@@ -89,9 +92,9 @@ class Dialect:
         return ", ".join(said)
 
 
-# Takes a point, float64 (columns,), and whether its integer columns are whole. Returns violated rows: A, csr_array
-# (rows, columns), and their upper sides, float64 (rows,); A @ x <= upper for every feasible point. Without such a row,
-# a whole point is feasible.
+# A function of a point, float64 (columns,), and whether its integer columns are whole. It returns violated rows as A,
+# csr_array (rows, columns), and upper sides, float64 (rows,), so that A @ x <= upper for every feasible point. If it
+# returns no rows, a whole point is feasible.
 Cuts = Callable[[np.ndarray, bool], tuple[Any, np.ndarray]]
 
 
@@ -104,11 +107,11 @@ class Solver(Protocol):
     ELSEWHERE: str = ""  # the solver that a script for another machine calls instead
 
     BOUND: re.Pattern[str] | None = None  # its lower bound
-    BOUND_ERROR: float = 0.0  # how far the bound may lie below the number that it prints, if that is rounded
+    BOUND_ERROR: float = 0.0  # largest amount by which the printed bound may exceed the true bound, due to rounding
     NODES: re.Pattern[str] | None = None  # its number of nodes
-    WITHIN_GAP: re.Pattern[str] | None = None  # an "optimal" that means: as good as was wanted, and no more
-    STARTED: re.Pattern[str] | None = None  # that the MIP start was taken
-    LIVE: re.Pattern[str] | None = None  # a line of its table: "incumbent" (or "found") and "bound", as rounded there
+    WITHIN_GAP: re.Pattern[str] | None = None  # a report of "optimal" that means only within the requested gap
+    STARTED: re.Pattern[str] | None = None  # a report that the MIP start was accepted
+    LIVE: re.Pattern[str] | None = None  # a line of its progress table: groups "incumbent" (or "found") and "bound"
 
     @abstractmethod
     def read_log(self, text: str) -> Termination | None:
@@ -123,22 +126,22 @@ class Solver(Protocol):
 class ProgramSolver(Protocol):
     """A solver that is a program (odtc.solvers.external); it may also be found in a Python package."""
 
-    PROGRAMS: tuple[Any, ...]  # names to look for on PATH and beside this Python
-    COMMAND: str  # its template in templates/command: one argument a line, blank lines left out
+    PROGRAMS: tuple[Any, ...]  # names to look for on PATH and next to this Python
+    COMMAND: str  # its template in templates/command: one argument per line; blank lines are ignored
     SOLUTION: str  # "file", or "stdout" if it only prints its solution
-    VERSION: tuple[Any, ...] | None = None  # (arguments, pattern) that make it say its version
-    PACKAGE: str | None = None  # the Python package that brings it
+    VERSION: tuple[Any, ...] | None = None  # (arguments that make it print its version, pattern of the output)
+    PACKAGE: str | None = None  # the Python package that contains it
     DRIVER: str | None = None  # the module of odtc.solvers.drivers that runs the package
     DRIVER_COMMAND: str = "driver"  # the template of the driver's arguments
     OPTIONS: bool = False  # whether it has a file of options, by a template in templates/options
-    STDIN_OPTIONS: bool = False  # whether that file is its input
-    # Of a solver that a TOML file describes: its arguments, the folder of the file, and the lines of its solution.
+    STDIN_OPTIONS: bool = False  # whether the file of options is its standard input
+    # For a solver that a TOML file describes: its arguments, the folder of the file, and the lines of its solution.
     ARGUMENTS: list[Any] | None = None
     FOLDER: str = ""
     PATTERN: re.Pattern[str] | None = None
 
     def bundled(self) -> Any:
-        """Return the Program inside the package, if no driver runs that; None if there is none."""
+        """Return the Program inside the package, if it runs without a driver; otherwise None."""
         return None
 
 
@@ -147,12 +150,12 @@ class PackageSolver(Protocol):
 
     @abstractmethod
     def run(self, job: Job, emit: Callable[[Incumbent | Log], object], cancelled: Callable[[], bool]) -> Outcome:
-        """Return the Outcome of a Job; events go to `emit`, and `cancelled` says whether to stop."""
+        """Return the Outcome of a Job; events go to `emit`, and `cancelled()` is true when it should stop."""
         ...
 
     @abstractmethod
     def version(self) -> str | None:
-        """Its version, None if it is not installed."""
+        """Return its version, None if it is not installed."""
         ...
 
 
@@ -162,8 +165,8 @@ class CutSolver(Protocol):
 
     @abstractmethod
     def run_with_cuts(self, model: Any, options: Any, start: Any, calls: Any) -> Any:
-        """Return the Outcome of a Model whose feasible points also satisfy the rows that `calls` returns, a CutCalls
-        (odtc.solvers.cut_rows) that also states when to stop."""
+        """Return the Outcome of a Model whose feasible points must also satisfy the rows that `calls` returns. `calls`
+        is a CutCalls (odtc.solvers.cut_rows), which also states when to stop."""
         ...
 
 

@@ -1,7 +1,7 @@
 """The process in which an embedded solver runs under a time limit: `python -m odtc.solvers.worker SOLVER`.
 
-It reads pickled Jobs from its input, one after another, and writes pickled events to its output, the Outcome of a job
-last. The end of its input means "stop": so it also ends when the process that started it dies.
+It reads pickled Jobs from its input, one after another, and writes pickled events to its output; the last event of a
+job is its Outcome. It stops at the end of its input, so it also ends when the process that started it dies.
 """
 
 import os

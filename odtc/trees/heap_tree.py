@@ -1,14 +1,14 @@
-"""The complete binary tree of a depth, and a tree laid out on it: the split or the class index of each node.
+"""The complete binary tree of a depth, and a tree stored on its nodes: the split or the class index of each node.
 
 Nodes are numbered as in a heap (FlowOCT, section 2): branch nodes are 1 .. 2^D - 1, leaves 2^D .. 2^(D+1) - 1; the
 children of t are 2t (left) and 2t + 1 (right), its parent is t // 2.
 
-Formulations write and read trees in this form. Left in a heap tree means "the split's column is 0" (FlowOCT, section
-2); a split in words may have that side on its right, so the conversion from and to a `Tree` swaps children if
+Formulations write and read trees in this form. Left in a heap tree means that the column of the split is 0 (FlowOCT,
+section 2). In a `Tree` these rows may go right, so the conversion from and to a `Tree` swaps children if
 `Encoded.ones_left` is true.
 
-A model may find splits that are not in its encoding: sets of levels, hyperplanes. They are in `beyond`, with their
-results on the encoded rows, and are numbered after the encoding's splits.
+A model may find splits that are not in its encoding, such as sets of levels and hyperplanes. They are in `beyond`, with
+their results on the encoded rows, and are numbered after the splits of the encoding.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ class CompleteTree:
     def __post_init__(self):
         whole = isinstance(self.depth, (int, np.integer))
         if not whole or not 1 <= self.depth <= DEEPEST:
-            least = 1 if whole and self.depth == 0 else 0  # a run of depth 0 is one of depth 1 with LEAF_ONLY
+            least = 1 if whole and self.depth == 0 else 0  # a run of depth 0 is a run of depth 1 with LEAF_ONLY
             raise ChoiceError(
                 f"expected a depth{'' if whole else ', a whole number,'} from {least} to {DEEPEST}, got "
                 f"{self.depth!r}; optimal trees are practical for depths of 2 to 5"
@@ -63,8 +63,8 @@ class CompleteTree:
         return nodes
 
     def sides(self, turn: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield (branch nodes, leaves), equally long, level by level: each leaf with each node whose left (turn 0) or
-        right (1) subtree has it."""
+        """Yield (branch nodes, leaves), arrays of equal length, level by level: the pairs of a leaf and a branch node
+        whose left (turn 0) or right (turn 1) subtree contains it."""
         for level in range(self.depth):
             goes = self.leaves[(self.leaves >> self.depth - 1 - level & 1) == turn]
             yield goes >> self.depth - level, goes
@@ -95,7 +95,7 @@ class Beyond:
     @classmethod
     def of(cls, splits, values: np.ndarray, kept: bool = False) -> "Beyond | None":
         """Return these splits with their results on the encoded rows (`Encoded.values`), 1 if a row goes right; None
-        for no splits."""
+        without splits."""
         if not splits:
             return None
         answers = np.stack([~split.left(values) for split in splits], axis=1)
@@ -145,7 +145,7 @@ class HeapTree:
         return int(rows[rows > 0].min())
 
     def expect_depth(self, depth: int) -> None:
-        """Raise TreeError for a tree that is laid out for another depth."""
+        """Raise TreeError for a tree of another depth."""
         if len(self.split) != 2 ** (depth + 1):
             raise TreeError(f"expected a tree laid out for depth {depth}, got {len(self.split)} places")
 
@@ -184,7 +184,7 @@ class HeapTree:
         return value[end]
 
     def row_answers(self, encoded: Encoded) -> np.ndarray:
-        """Return the same for each row of the data, of rows with their data: leaves may predict lines."""
+        """Return the prediction for each data row, because leaves that predict lines need the cells of the data."""
         if TASKS.get(encoded.task).LINES:
             return self.to_tree(encoded).answers(encoded.dataset.X)
         return self.answers(encoded)[encoded.row_of]
@@ -242,7 +242,7 @@ class HeapTree:
     def from_tree(
         cls, tree: Tree, encoded: Encoded, topology: CompleteTree, beyond: bool = False, as_written: bool = False
     ) -> "HeapTree":
-        """Lay out a tree on the heap.
+        """Convert a tree to a heap tree.
 
         Raises TreeError if the tree is deeper than the topology, has other columns or classes, or has a split that is
         not in the encoding. The last is allowed with `beyond` if all rows of the data that the encoding merges into
@@ -274,7 +274,7 @@ class HeapTree:
             found = number(node.split)
             if found is None:
                 left = node.split.left(encoded.dataset.X)
-                if left.all() or not left.any():  # no row needs the split: a tree of other rows may have it
+                if left.all() or not left.any():  # no row needs the split; it may come from a tree for other rows
                     place(node.left if left.all() else node.right, t)
                     return
                 raise TreeError(
@@ -426,7 +426,7 @@ def prune(heap: HeapTree, encoded: Encoded, price: float) -> HeapTree:
 
 
 def _answers(X: np.ndarray, beyond: Beyond | None, rows, split) -> np.ndarray:
-    """Return the results of these splits for these rows; the arrays broadcast."""
+    """Return the results of splits for rows; the arrays `rows` and `split` broadcast."""
     if beyond is None:
         return X[rows, split]
     own = X.shape[1]
@@ -434,7 +434,7 @@ def _answers(X: np.ndarray, beyond: Beyond | None, rows, split) -> np.ndarray:
 
 
 def _numbered(numbers: np.ndarray, own: int, beyond: Beyond | None) -> Beyond | None:
-    """Return the splits that the tree uses, each once and in the order of its nodes; `numbers` is changed to match."""
+    """Return the splits that a tree uses, each once and in the order of its nodes, and renumber `numbers` to match."""
     asked = {}
     for t in np.flatnonzero(numbers >= own):
         split = beyond.splits[numbers[t] - own]

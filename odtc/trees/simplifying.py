@@ -1,8 +1,7 @@
-"""Trees without needless branch nodes: twins are merged, and a split that no row needs is replaced by the side that
-has the rows.
+"""Remove needless branch nodes: merge equal subtrees, and replace a split that no row needs by the child with the rows.
 
-A branch node is needless if both sides have the same subtree, or if all rows that reach it go to one side. Every row
-has the same prediction without it.
+A branch node is needless if both children have the same subtree, or if all rows that reach it go to one child. Every
+row has the same prediction without it.
 """
 
 from collections.abc import Callable
@@ -24,12 +23,12 @@ def simplify_heap(heap: HeapTree, encoded: Encoded, accepts: Callable[[HeapTree]
         Laid over the encoded rows.
     encoded : Encoded
     accepts : callable or None
-        Whether a smaller tree may be taken; a node stays if the tree without it is refused. None accepts all.
+        Returns whether a smaller tree is acceptable; otherwise the node stays. None accepts all.
 
     Returns
     -------
     HeapTree
-        The same object if no branch node goes.
+        The same object if no branch node is removed.
     """
     while True:
         smaller = (without(heap, t, child) for t, child in needless_nodes(heap, encoded))
@@ -79,10 +78,10 @@ def without(heap: HeapTree, t: int, child: int) -> HeapTree:
 
 
 def simplify_tree(tree: Tree) -> Tree:
-    """Return a tree in words without its needless branch nodes, by the rows in its leaves; the same object if none
-    goes.
+    """Return a Tree without its needless branch nodes, as far as the rows in its leaves show; the same object if none
+    is removed.
 
-    Leaves that do not state their number of rows are merged only with twins.
+    Leaves that do not state their number of rows are only merged with equal leaves.
     """
 
     def walk(node):
