@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from typer.core import TyperArgument
 from typer.main import get_command
 
 from odtc.cli.app import app
@@ -114,6 +115,12 @@ def test_a_guess_is_an_option_only_before_the_end_of_options(tmp_path):
     assert odtc("inspect", "--json", "--", "--exclude", folder=tmp_path).code == 0
 
 
+def keeps_help() -> bool:
+    """Return whether commands keep the help of their arguments: the oldest typer with the newest click drops it."""
+    return bool(TyperArgument(param_decls=["word"], help="A word.").help)
+
+
+@pytest.mark.skipif(not keeps_help(), reason="this typer drops the help of arguments with this click")
 def test_every_argument_is_described():
     commands, bare = [("odtc", get_command(app))], []
     while commands:
