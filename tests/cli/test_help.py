@@ -1,9 +1,10 @@
 """Help: each command has whole sentences, and the options of a large command are grouped by subject."""
 
 import re
+from typing import Annotated
 
 import pytest
-from typer.core import TyperArgument
+import typer
 from typer.main import get_command
 
 from odtc.cli.app import app
@@ -117,7 +118,13 @@ def test_a_guess_is_an_option_only_before_the_end_of_options(tmp_path):
 
 def keeps_help() -> bool:
     """Return whether commands keep the help of their arguments: the oldest typer with the newest click drops it."""
-    return bool(TyperArgument(param_decls=["word"], help="A word.").help)
+    tiny = typer.Typer()
+
+    @tiny.command()
+    def command(word: Annotated[str, typer.Argument(help="A word.")]) -> None:
+        """Has one argument."""
+
+    return bool(get_command(tiny).params[0].help)
 
 
 @pytest.mark.skipif(not keeps_help(), reason="this typer drops the help of arguments with this click")
