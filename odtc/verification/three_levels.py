@@ -12,7 +12,7 @@ from odtc.errors import CertificateError
 from odtc.verification.node_cuts import NodeCuts, Rows
 
 LABELS = 3  # maximum number of labels
-SETS = 5_000_000  # maximum number of sets of three cuts
+SETS = 5_000_000  # maximum number of sets of three cuts, which must not exceed every_tree.MOST
 MOST = 3e8  # maximum number of sums over sets of three cuts, for which a certificate leaves a state to the check
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
-from odtc.algorithms.constrained.subtree_options import Leaves, Options, join_codes, kept, lay, shallow
+from odtc.algorithms.constrained.subtree_options import Leaves, Options, join_codes, kept, lay, shallow, widened
 from odtc.algorithms.constrained.two_level_lists import Splits, two_levels
 
 MOST_PAIRS = 30_000_000  # maximum length of a list of pairs, before dominated ones are dropped
@@ -259,7 +259,7 @@ def _stacked(parts: list[Options]) -> Options:
 
 def _grown(options: Options, depth: int) -> Options:
     """Return leaves, as codes of another depth."""
-    return Options(options.weight, options.vector, np.repeat(options.code[:, :1], 2 ** (depth + 1) - 1, axis=1))
+    return Options(options.weight, options.vector, widened(options.code, 2 ** (depth + 1) - 1))
 
 
 def laid(root: int, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1094,6 +1094,8 @@ KERNELS = {  # the compiled variants, by (LABELS, SHORTCUTS)
 
 def kernel_for(order: np.ndarray, stride: int) -> Kernel:
     """Return `depth_two` for the nodes of a table, compiled with only the features that these nodes need."""
-    binary = sum(np.count_nonzero(line & 1) == 2 for line in order)
     labels = stride > 1
-    return KERNELS[labels, binary >= SEVERAL or (labels and order.shape[1] >= LARGE)]
+    shortcuts = labels and order.shape[1] >= LARGE
+    if not shortcuts and len(order) >= SEVERAL:
+        shortcuts = sum(np.count_nonzero(line & 1) == 2 for line in order) >= SEVERAL
+    return KERNELS[labels, shortcuts]

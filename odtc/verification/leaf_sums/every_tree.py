@@ -248,26 +248,22 @@ def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float,
     return np.where(turned[:, None], found[:, ::-1], found)
 
 
-def least_sides(true: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray | None:
+def least_sides(true: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
     """Return float64 (tests, 2): the cost of the best tree of two levels where each split is false, and where it is
     true.
 
     Parameters
     ----------
     true : bool (tests, rows)
+        At least three tests, with at most MOST sets of three.
     loss : float of whole numbers (rows, two or three labels)
     price : float, of a branch node
-
-    Returns
-    -------
-    None in the same cases as `side_gains`.
     """
     labels = loss.shape[1]
     dearer = np.zeros((2, len(loss)), np.int64)  # with two labels a third one saves nothing compared with the first
     dearer[: labels - 1] = (loss[:, :1] - loss[:, 1:]).T
     gains = side_gains(true, dearer, (CHEAPEST, 0.0), price, 2)
-    if gains is None:
-        return None
+    assert gains is not None
     first = loss[:, 0].astype(float)
     held = true @ first
     return np.stack([first.sum() - held, held], axis=1) - gains
