@@ -160,10 +160,6 @@ def test_sides_of_tests_gain_what_their_best_trees_do(levels, many):
     assert found == pytest.approx(np.array(wanted))
 
 
-def test_sides_of_fewer_tests_than_a_tree_has_are_not_told():
-    assert every_tree.least_sides(np.ones((2, 3), bool), np.ones((3, 2)), 0.0) is None
-
-
 @pytest.mark.parametrize("leaves", [-1, -5])
 def test_a_number_of_leaves_below_0_is_none(leaves):
     facts = true() | {"leaves": leaves}
