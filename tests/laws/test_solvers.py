@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from odtc.errors import SolverError
@@ -79,6 +80,17 @@ def test_a_start_is_taken(name, monks):
         assert found.start == "accepted"
     else:
         assert found.start == "none"
+
+
+def test_an_objective_over_continuous_columns(name):
+    """Each node costs 0.4, and a row as much as 0.6 times its weight if it is misclassified; class y costs nothing.
+    The best tree is a leaf of class z, which misclassifies weight 2. lp_solve 5.5.2.5 takes the costs of integer
+    columns for the steps of the objective, as if the rows had none."""
+    table = pl.DataFrame({"f": list("pqqqpq"), "w": [1.0, 2, 2, 1, 0, 1], "label": list("yzxzxz")})
+    params = {"lambda": 0.4, "literal": True, "merge": False}
+    columns = {"target": "label", "weights": "w", "encoding": "onehot", "class_weight": "x=1,y=0,z=1"}
+    found = solve(pipeline.build(table, "bendersoct", 2, params=params, **columns), name, LIMIT)
+    assert found.termination == "optimal" and found.objective == pytest.approx(0.6 * 2)
 
 
 @pytest.mark.every(2)
