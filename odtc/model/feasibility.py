@@ -19,6 +19,9 @@ ROUNDING = 1e-9  # of an objective, relative: two sums of the same numbers diffe
 OFF = 10 * TOLERANCE
 # Beyond any solver's tolerances (integrality 1e-5) and the six digits that some print: no solution.
 BROKEN = 1e-4
+# lp_solve and the tables of GLPK and HiGHS have six digits of each value, which may differ by half a unit of the last.
+DIGITS = 6
+HALF_A_DIGIT = 0.5 * 10.0 ** (1 - DIGITS)  # relative
 
 
 @frozen_class
@@ -64,11 +67,34 @@ def check_claim(model: "Arrays", x: np.ndarray, claimed: float | None) -> list[C
     """The objective of a point against the objective that the solver reports; no check if it reports none."""
     if claimed is None:
         return []
-    objective = model.objective(x)
+    objective = printed_objective(model, x, claimed)
     text = f"c·x is {objective:.10g}, the solver says {claimed:.10g}"
     if is_close(-objective, claimed) and not is_close(objective, claimed):
         text += ", as if it maximised the negative: solve the model file as odtc wrote it, which minimises"
     return [Check("objective", is_close(objective, claimed), text)]
+
+
+def printing_error(x: np.ndarray) -> float:
+    """Return by how much the values of a point may differ from those of the solver, relative to each: `HALF_A_DIGIT` if
+    it has values of six digits and none of more, otherwise 0, because they are not rounded visibly.
+
+    Parameters
+    ----------
+    x : float64 (columns,)
+    """
+    values = np.unique(x).tolist()
+    if any(float(f"{value:.{DIGITS}g}") != value for value in values):
+        return 0.0
+    return HALF_A_DIGIT if any(float(f"{value:.{DIGITS - 1}g}") != value for value in values) else 0.0
+
+
+def printed_objective(model: "Arrays", x: np.ndarray, claimed: float | None) -> float:
+    """Return the objective of a point: the solver's, if it printed the values with six digits and the objective, which
+    has more, agrees with them; otherwise c·x."""
+    objective = model.objective(x)
+    if claimed is None or not (error := printing_error(x)):
+        return objective
+    return claimed if abs(claimed - objective) <= error * float(np.abs(model.c) @ np.abs(x)) else objective
 
 
 def violations(model: "Arrays", x: np.ndarray, tolerance: float = BROKEN) -> str:

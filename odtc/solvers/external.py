@@ -25,7 +25,7 @@ from odtc.errors import SolutionError, SolverError
 from odtc.fileformats.model_files import FORMATS, write_model
 from odtc.fileformats.portable_subset import compare, portable
 from odtc.fileformats.solution_files import RawPoint, expect_an_end, expect_finite, read_point, write_point
-from odtc.model.feasibility import BROKEN
+from odtc.model.feasibility import BROKEN, printed_objective
 from odtc.model.milp import Model
 from odtc.model.solution import Options, Progress, Termination, proof
 from odtc.solvers import log_parser as logs
@@ -259,7 +259,7 @@ def _outcome(
     bound = said.bound
     if x is not None:
         loose = said.within_gap or raw.within_gap or (not exact and bool(model.integrality.any()))
-        termination, bound, doubt = proof(termination, model.objective(x), bound, loose)
+        termination, bound, doubt = proof(termination, printed_objective(model, x, raw.objective), bound, loose)
         message = message or doubt
     start = "none"
     if started:

@@ -29,7 +29,7 @@ from odtc.base import system
 from odtc.base.registry import Member
 from odtc.errors import ModelError, SolverError
 from odtc.fileformats.model_files import expect_finite
-from odtc.model.feasibility import ROUNDING, is_close, violations
+from odtc.model.feasibility import ROUNDING, is_close, printed_objective, violations
 from odtc.model.milp import Model
 from odtc.model.solution import NO_POINT, Options, Progress, Solution, Termination, proof
 from odtc.solvers import child_process, external
@@ -302,7 +302,8 @@ class _Run:
             x, termination, message = None, Termination.ERROR, f"its point is not a solution of the model: {wrong}"
         if x is None and termination == Termination.OPTIMAL:
             termination, message = Termination.ERROR, message or "it reports an optimum, but no solution"
-        objective = self.model.objective(x) if x is not None else None
+        claimed = said.objective if said.x is not None else None
+        objective = printed_objective(self.model, x, claimed) if x is not None else None
         if said.x is not None and None not in (objective, said.objective):
             # A point printed with six digits determines the sum of the absolute terms of its objective to six digits.
             digits = 1e-5 * max(1.0, float(np.abs(self.model.c) @ np.abs(x)))

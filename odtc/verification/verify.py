@@ -20,7 +20,16 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, answers_of
 from odtc.data.task import TASKS, exact_costs, leaf_cost, part_costs
 from odtc.errors import TreeError
-from odtc.model.feasibility import OFF, TOLERANCE, Check, check_claim, check_point, is_close
+from odtc.model.feasibility import (
+    OFF,
+    TOLERANCE,
+    Check,
+    check_claim,
+    check_point,
+    is_close,
+    printed_objective,
+    printing_error,
+)
 from odtc.model.solution import EDITED, NO_POINT, Solution, Termination
 from odtc.problem.constraints.constraint import complete, on_answers
 from odtc.problem.constraints.kind import Constraint
@@ -83,10 +92,10 @@ def verify_point(
     from odtc.verification.known_trees import against_known, is_below
 
     solved = model.edited or model
-    module, objective = problem.module, model.objective(solution.x[: model.n_cols])
+    module, objective = problem.module, printed_objective(model, solution.x[: model.n_cols], solution.claimed)
     if model.recorded:
         return _against_recorded(problem, model, solution, heap, known)
-    checks = check_point(solved, solution.x) + check_claim(solved, solution.x, solution.claimed)
+    checks = _checks_of_point(solved, solution)
     # The tree as a point of the model has whole values, so its rows need no tolerance. If the model has rows that only
     # some optimum satisfies, the arranged tree is used, which satisfies them at no greater cost.
     kept = arrange_tree(problem, model, heap)
@@ -135,6 +144,13 @@ def verify_point(
     return checks
 
 
+def _checks_of_point(solved: "Model", solution: Solution) -> list[Check]:
+    """Return the checks of a point and its objective. Values that a solver printed with six digits may violate a
+    constraint by their rounding, too."""
+    tolerance = TOLERANCE + printing_error(solution.x)
+    return check_point(solved, solution.x, tolerance) + check_claim(solved, solution.x, solution.claimed)
+
+
 def _against_recorded(
     problem: Problem, model: "Model", solution: Solution, heap: HeapTree, known: Sequence[tuple[str, HeapTree]]
 ) -> list[Check]:
@@ -142,8 +158,7 @@ def _against_recorded(
     from odtc.verification.known_trees import against_known
 
     solved, paid = model.edited or model, problem.module.objective(problem, heap)
-    checks = [] if model.rowless else check_point(solved, solution.x)
-    checks += [] if model.rowless else check_claim(solved, solution.x, solution.claimed)
+    checks = [] if model.rowless else _checks_of_point(solved, solution)
     checks.append(Check("formulation", True, model.recorded))
     if not model.rowless:
         objective = model.objective(solution.x[: model.n_cols])

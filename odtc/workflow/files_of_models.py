@@ -23,6 +23,7 @@ from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, ManifestError, ModelError, OdtcError, SolutionError
 from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.fileformats.solution_files import RawPoint, read_point, write_point
+from odtc.model.feasibility import printed_objective
 from odtc.model.milp import Model
 from odtc.model.solution import Options, Progress, Solution, Termination, proof
 from odtc.model.vectors import replaced
@@ -477,7 +478,8 @@ def open_solution(
     model = described(manifest, Path(path)) if of is None else of.as_built
     model = replace(model, identity=manifest.identity, content=manifest.content)
     x = point_of(manifest, model, raw, content, Path(path))
-    objective = model.objective(x[: model.n_cols]) if x is not None else None
+    claimed = record.claimed if record is not None else raw.objective
+    objective = printed_objective(model, x[: model.n_cols], claimed) if x is not None else None
     if x is not None and model.rowless:  # the costs of its columns are not known, but the cost of the tree is
         objective = problem.module.objective(problem, tree_of(model, x))
     if record is not None:

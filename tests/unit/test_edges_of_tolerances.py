@@ -4,9 +4,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
+import odtc
 from odtc.errors import ChoiceError
 from odtc.estimators.cost_complexity import SAME
 from odtc.estimators.least_weight import fits, least_rows
@@ -17,7 +19,9 @@ from odtc.model.solution import gap, gap_in_words, is_proved
 from odtc.problem.constraints.constraint import broken, parse, posed
 from odtc.problem.constraints.kind import CONSTRAINTS, SHARES
 from odtc.problem.constraints.on_predictions import lines, predicted
+from odtc.solvers.solver import find_solver, version
 from odtc.trees.tree import Branch, Leaf, Tree
+from odtc.workflow.files_of_models import open_solution
 from tests import pipeline
 from tests.unit.test_each_constraint import TABLES, table, trees
 
@@ -166,3 +170,44 @@ def test_the_lines_of_a_share_say_what_the_share_says(kind, factor):
                 assert kept == (not broken(at, heap)), (str(given), number)
                 seen.add(kept)
     assert seen
+
+
+WEIGHTS = (226.9583, 446.4634, 1046.3317, 1115.1862, 2237.7128, 333.3333, 71.0009, 812.4449)
+
+
+def printed(tmp_path, digits):
+    """A model with losses of seven digits, and the output of a solver that prints fewer."""
+    table = pl.DataFrame({"a": [0, 0, 1, 1, 2, 2, 2, 0], "w": WEIGHTS, "y": list("xyxyxyxx")})
+    built = pipeline.build(table, "oct", 1, encoding="onehot", weights="w", target="y")
+    point = odtc.solve(built)
+    odtc.write_build(built, tmp_path / "m")
+    values = "".join(f"{name:<20} {value:.{digits}g}\n" for name, value in zip(built.column_names, point.x))
+    text = f"\nValue of objective function: {point.objective:.8f}\n\nActual values of the variables:\n{values}"
+    (tmp_path / "m.out").write_text(text + "\nActual values of the constraints:\n")
+    return built, point
+
+
+def test_values_of_six_digits_are_off_by_their_rounding(tmp_path):
+    """Each loss differs by up to half a unit of its last digit, and so do the constraints that compute it."""
+    built, point = printed(tmp_path, 6)
+    _, read, _ = open_solution(tmp_path / "m.out")
+    assert not all(check.passed for check in check_point(built, read.x))
+    decoded = odtc.decode(built, tmp_path / "m.out")
+    assert decoded.verified, [check.text for check in decoded.checks if not check.passed]
+    # The objective has more digits than the values, from which it would be off.
+    assert read.objective == pytest.approx(point.objective, abs=1e-8) != built.objective(read.x)
+
+
+def test_values_of_five_digits_are_not(tmp_path):
+    built, _ = printed(tmp_path, 5)
+    decoded = odtc.decode(built, tmp_path / "m.out")
+    assert [check.name for check in decoded.checks if not check.passed] == ["rows", "objective", "tree objective"]
+
+
+def test_a_solver_that_prints_six_digits_solves_costs_of_seven(tmp_path):
+    if version(find_solver("lp_solve")) is None:
+        pytest.skip("lp_solve is not on this machine")
+    built, point = printed(tmp_path, 6)
+    found = odtc.solve(built, "lp_solve")
+    assert (found.objective, found.bound) == pytest.approx((point.objective,) * 2, abs=1e-6)
+    assert odtc.decode(built, found).verified
