@@ -347,6 +347,15 @@ def test_the_relaxation_of_a_model_that_maximises_is_an_upper_bound(work):
     assert said.code == 3 and "the linear relaxation was not solved: HiGHS" in said.err and "infeasible" in said.err
 
 
+@pytest.mark.parametrize("limit", [("--depth", 0), ("--depth", 1, "--max-branch-nodes", 0)])
+def test_a_tree_without_branch_nodes_is_decoded(limit, tmp_path):
+    (tmp_path / "xor.csv").write_text(XOR)
+    for words in (("build", "xor.csv", *limit, "-o", "m"), ("solve", "m.mps")):
+        assert odtc(*words, folder=tmp_path).code == 0
+    decoded = odtc("decode", "m.sol", "--json", folder=tmp_path).facts
+    assert decoded["verified"] and (decoded["loss"], decoded["cart_loss"]) == (4, 4)
+
+
 # decode finds its manifest
 
 

@@ -299,7 +299,7 @@ class Fit:
     @cached_property
     def greedy(self) -> HeapTree:
         """CART's tree over the splits of the problem; a leaf of all rows if the depth is 0."""
-        least = {"least_rows": self.dataset.n_rows} if specified(self.problem)[0] == 0 else {}
+        least = {"least_rows": int(self.problem.encoded.copies.sum())} if specified(self.problem)[0] == 0 else {}
         return HEURISTICS.get("cart").tree(self.problem.encoded, self.problem.topology, **least)
 
     @cached_property
