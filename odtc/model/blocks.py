@@ -4,10 +4,11 @@ In a model that is only counted (`counting`) blocks have their exact numbers of 
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from typing import Any, Self
 
 import numpy as np
@@ -382,3 +383,9 @@ def _texts(table: np.ndarray) -> list[str]:
     """Return the names of a table of bytes, one a row."""
     packed = np.ascontiguousarray(table).view(f"S{table.shape[1]}").ravel()
     return [name.rstrip() for name in packed.astype(str).tolist()]
+
+
+def unused_name(stem: str, blocks: Iterable[Block | NamedBlock]) -> str:
+    """Return `stem`, with a number behind it if one of the blocks has this name."""
+    taken = {block.name for block in blocks}
+    return next(name for name in chain([stem], (f"{stem}{number}" for number in count(2))) if name not in taken)

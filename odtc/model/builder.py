@@ -16,7 +16,7 @@ from odtc.base.memory import require_memory
 from odtc.base.wording import option
 from odtc.errors import ModelError
 from odtc.model import vectors
-from odtc.model.blocks import Axis, Block, Cells, NamedBlock, PickedBlock, is_counting
+from odtc.model.blocks import Axis, Block, Cells, NamedBlock, PickedBlock, is_counting, unused_name
 from odtc.model.milp import SMALL, CountedModel, CountedTerm, Model, Term
 from odtc.model.vectors import Joined, replaced
 
@@ -103,7 +103,12 @@ class ModelBuilder:
     def rows(
         self, name: str, *axes: Axis, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf, lazy: bool = False
     ) -> Block:
-        """Add a block of rows whose bounds broadcast to its shape; `lazy` as in Model, ModelError as in `columns`."""
+        """Add a block of rows whose bounds broadcast to its shape; `lazy` as in Model, ModelError as in `columns`.
+
+        If the model has a block of rows of this name, a number is appended: side constraints and cuts do not know the
+        rows of a formulation, and no file may have two rows of one name.
+        """
+        name = unused_name(name, self._rows)
         block = Block(name, axes, self._n_rows)
         self._rows.append(block)
         self._lazy += [name] if lazy else []

@@ -5,7 +5,6 @@ families and constraints are written only with these.
 """
 
 from enum import StrEnum
-from itertools import chain, count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -125,5 +124,6 @@ def fresh_name(model: "Model", stem: str) -> str:
     str
         `stem`, with a number behind it if the name is taken.
     """
-    taken = {block.name for block in model.rows}
-    return next(name for name in chain([stem], (f"{stem}{number}" for number in count(2))) if name not in taken)
+    from odtc.model.blocks import unused_name
+
+    return unused_name(stem, model.rows)

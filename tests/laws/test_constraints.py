@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from odtc.errors import ChoiceError
+from odtc.fileformats.model_files import read_model, write_model
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.constraint import broken, built, complete, posed
 from odtc.problem.constraints.kind import CONSTRAINTS
@@ -21,13 +22,17 @@ from odtc.testing.problems import (
     alone,
     constrained,
     constraint_words,
+    data_of_all_kinds,
     form_id,
     heaps,
+    kept_kinds,
+    posed_first,
     problems,
 )
 from odtc.testing.properties.formulations import kept_optimum, kept_start
 from odtc.workflow.manifest import read_manifest, write_manifest
 from tests import pipeline
+from tests.command_line import MONKS
 
 BY_CONSTRAINT = [(form, word) for form in ALL_VARIANTS for word in constraint_words(form)]
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
@@ -100,6 +105,23 @@ def test_what_a_form_cannot_say_it_refuses_in_a_sentence(case):
 )
 def test_every_kind_declares_what_the_laws_need(case):
     case.expect()
+
+
+@pytest.mark.parametrize("form", [("oct", {"n_min": 2}), ("fair", {"n_min": 2}), *ALL_VARIANTS], ids=form_id)
+def test_no_two_rows_of_a_model_have_one_name(form):
+    """Neither a formulation nor a constraint knows the names of the other."""
+    for kind in sorted(kept_kinds(form)):
+        model = built(posed_first(data_of_all_kinds(form), kind))
+        for blocks in (model.rows, model.columns):
+            names = [block.name for block in blocks]
+            assert len(set(names)) == len(names), (kind, names)
+
+
+@pytest.mark.parametrize("format", ["mps", "lp"])
+def test_least_rows_of_a_parameter_and_a_constraint_are_read_back(format, tmp_path):
+    columns = {"encoding": "onehot", "params": {"n_min": 2}, "constraints": ("leaf_rows >= 3",)}
+    model = pipeline.build(MONKS / "monks-1.csv", "oct", 1, **columns)
+    assert read_model(write_model(model, tmp_path / f"m.{format}", format)).n_rows == model.n_rows
 
 
 @given(data=st.data())

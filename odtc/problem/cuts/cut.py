@@ -171,13 +171,14 @@ def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
     They are user cuts, which a solver may leave out, if the model's own rows imply them at integer points. That is not
     the case if a loop adds rows to the model later: there, CPLEX may return points that violate them.
     """
-    m = ModelBuilder.onto(model)
+    m, names = ModelBuilder.onto(model), []
     for part in rows:
         block = m.rows(part.name, *part.axes, lower=part.lower, upper=part.upper)
+        names.append(block.name)
         for labels, cells, coef in part.entries:
             m.add(block[labels], cells, coef)
     implied = family(name)[0].VALID == EVERY_TREE and not _is_part(model.problem)
-    user = tuple(part.name for part in rows) if implied else ()
+    user = tuple(names) if implied else ()
     families = model.cuts if name in model.cuts else (*model.cuts, name)
     return replaced(m.finish(), user_cuts=(*model.user_cuts, *user), cuts=families)
 
