@@ -468,7 +468,7 @@ def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded
     if not len(kept):
         raise DataError(
             f"expected a split that separates two rows of {dataset.name!r}, got none from the encoding {scheme!r}: "
-            "every feature column is constant; give another file or encoding"
+            "every feature column is constant; add a column whose values differ"
         )
     if not merge:
         X, row_of, first = rows_of(X, row_of), np.arange(dataset.n_rows), np.arange(dataset.n_rows)

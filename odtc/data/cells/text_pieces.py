@@ -44,7 +44,10 @@ def text_pieces(path, size: int, text_encoding: str | None = None, has_option: b
             try:
                 data = stream.read(size)
             except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-                raise DataError(f"expected whole gzip data in {str(path)!r}, got broken data ({problem})") from None
+                raise DataError(
+                    f"expected whole gzip data in {str(path)!r}, got broken data ({problem}); write or download it "
+                    "again, or, if it is not packed, rename it without .gz"
+                ) from None
             if decoder is None:
                 encoding = open_encoding(data, text_encoding)
                 decoder = codecs.getincrementaldecoder(encoding)()
