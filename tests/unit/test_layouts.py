@@ -2,6 +2,7 @@
 
 import bz2
 import csv
+import gzip
 import io
 import json
 import lzma
@@ -273,8 +274,6 @@ def test_a_tree_with_a_damaged_layout_is_refused(tmp_path):
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv.gz", "jsonl", "arff", "csv"])
 def test_a_file_of_another_name_is_read_by_its_content(suffix, tmp_path):
-    import gzip
-
     frame = pl.DataFrame({"a": [1.5, 2.0, 3.0], "y": ["p", "q", "p"]})
     stream = io.BytesIO()
     made = {
@@ -473,6 +472,42 @@ def test_a_line_that_is_not_an_object_of_values_is_refused(line, tmp_path):
     (tmp_path / "t.jsonl").write_text('{"a": 1, "y": "p"}\n' + line + "\n")
     with pytest.raises(OdtcError, match="line 2"):
         read(tmp_path / "t.jsonl")
+
+
+RECORDS = [{"a": 1.5, "w": "x", "y": "p"}, {"a": None, "w": 'q "é"', "y": "q"}, {"y": "p", "a": 2}]
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.jsonl", "t.csv", "t", "t.json.gz", "bom.json"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_list_of_objects_is_the_table_of_the_same_lines(name, indent, tmp_path):
+    text = json.dumps(RECORDS, indent=indent, ensure_ascii=False).encode("utf-8-sig" if "bom" in name else "utf-8")
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    (tmp_path / "lines.jsonl").write_text("\n".join(map(json.dumps, RECORDS)))
+    assert table(tmp_path / name).equals(table(tmp_path / "lines.jsonl"))
+
+
+def test_the_records_that_pandas_writes_are_read_as_its_csv(tmp_path):
+    frame = pytest.importorskip("pandas").DataFrame({"a": [1, 2, 3, 4], "b": [0.1, None, 3.5, 1e22], "y": list("pqpq")})
+    frame.to_json(tmp_path / "t.json", orient="records")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    as_json, as_csv = (read(tmp_path / name, missing="separate") for name in ("t.json", "t.csv"))
+    assert as_json.features == as_csv.features and np.array_equal(as_json.X, as_csv.X, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[{"a": 1, "y": "p"}, 3]', "object 2 .*got int '3'"),
+        ('[{"a": 1, "y": "p"}, {"a": [1]}]', "object 2 .*a list or an object as 'a'"),
+        ('[{"a": 1, "y": "p"}', "the list .*not JSON"),
+        ('[{"a": 1, "a": 2}]', "one name twice"),
+        ('[{"a": 1}] [2]', "the list .*not JSON"),
+    ],
+)
+def test_a_list_of_something_else_than_objects_of_values_is_refused(text, words, tmp_path):
+    (tmp_path / "t.json").write_text(text)
+    with pytest.raises(DataError, match=words):
+        read(tmp_path / "t.json")
 
 
 CELLS = st.sampled_from(["", "NA", "?", "-999", "unknown", "null", "1", "2.5"])
@@ -783,7 +818,9 @@ def test_weights_tabs_and_dates_of_weka_are_read(folder, rows, sign):
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
-        ("t.json", b'[{"a": 1, "y": "p"},\n {"a": 2, "y": "q"}]', "a list in JSON; write an object on each line"),
+        ("t.json", b'[[1, "p"],\n [2, "q"]]', "a list of lists in JSON; write objects with the names of the columns"),
+        ("t.pkl", b"\x80\x04\x95\x1b\0\0\0", "the file of another program (an image, a PDF, a database, a pickle"),
+        ("t.csv", b"\x89PNG\r\n\x1a\n\0\0", "the file of another program"),
         (
             "t.csv",
             b"\xef\xbb\xbf\n<!DOCTYPE html><table><tr><td>a</td></tr></table>",
@@ -820,6 +857,7 @@ def test_rows_with_one_cell_more_than_names_are_refused_with_the_repair(tmp_path
     [
         ("t.zip", None, "a zip archive of 't.csv'"),
         ("t.csv.bz2", bz2.compress(b"a,y\n1,p\n"), "a packed file"),
+        ("t.csv.gz", gzip.compress(gzip.compress(b"a,y\n1,p\n")), "a packed file; unpack it first"),
         ("t.csv.xz", lzma.compress(b"a,y\n1,p\n"), "a packed file"),
     ],
 )

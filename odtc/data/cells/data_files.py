@@ -52,11 +52,26 @@ BEGINNINGS = {  # first bytes, in lower case, by which files without a known suf
 
 
 BINARY = ("parquet", "arrow", "excel")
+OBJECTS = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")  # the beginning of a list of objects in JSON
 FOREIGN = (  # beginnings of files that people take for tables: the format, and what to do
-    (rb"\s*\[\s*[\[{]", "a list in JSON", "write an object on each line (JSON lines), or save the table as CSV"),
+    (
+        rb"\s*\[\s*\[",
+        "a list of lists in JSON",
+        "write objects with the names of the columns, or save the table as CSV",
+    ),
     (rb"(?i)\s*<(!doctype|html|\?xml|table)", "HTML or XML", "save the table as CSV"),
     (rb"\xd0\xcf\x11\xe0", "a workbook of an old Excel or with a password", "save it without one as .xlsx or CSV"),
-    (rb"BZh|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\xbc\xaf", "a packed file", "unpack it first, or pack it with gzip"),
+    (
+        rb"BZh|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\xbc\xaf|\x1f\x8b",  # a head of gzip is unpacked once
+        "a packed file",
+        "unpack it first, or pack it once with gzip",
+    ),
+    (
+        rb"\x89PNG|\xff\xd8\xff|GIF8[79]a|%PDF-|SQLite format 3\0|\x80[\x02-\x05]|\x93NUMPY|\x89HDF|"
+        rb"\$FL[23]@|RD[AX]\d\n|X\n\0\0\0",
+        "the file of another program (an image, a PDF, a database, a pickle or the like)",
+        "open it there, and save the table as CSV or Parquet",
+    ),
     (
         rb"[-+]?[\d.]+( \d+:[-+\d.eE]+)+\s*\n",
         "sparse rows as LIBSVM writes them",
@@ -306,6 +321,8 @@ def _match(path: Path) -> tuple[Any, str]:
     if fitting:
         suffix, name = max(fitting, key=lambda pair: len(pair[0]))
         module = READERS.get(name)
+        if module.TEXT and is_list_of_objects(path):
+            return READERS.get("json_lines"), suffix
         # A workbook or a Parquet file may be named .csv; it has such first bytes and zero bytes, which text has not.
         head = head_of(path) if module.TEXT and path.is_file() and not is_packed(path) else b""
         if b"\0" in head and (
@@ -316,8 +333,15 @@ def _match(path: Path) -> tuple[Any, str]:
     return READERS.get(_format_of(path, [suffix for suffix, _ in known])), path.suffix
 
 
+def is_list_of_objects(path: str | Path) -> bool:
+    """Return whether a file, plain or packed, begins like a list of objects in JSON."""
+    return Path(path).is_file() and OBJECTS.match(head_of(Path(path))) is not None
+
+
 def _format_of(path: Path, known: Sequence[str]) -> str:
     """Return the name of the reader that fits the content of a file."""
+    if is_list_of_objects(path):
+        return "json_lines"
     head = b"" if not path.is_file() else head_of(path)
     start = head.lstrip()
     for name, begins in BEGINNINGS.items():

@@ -1,35 +1,35 @@
-"""Reads JSON lines: an object of texts, numbers, truth values and nulls on each line, every column in its own type."""
+"""Reads JSON: objects of texts, numbers, truth values and nulls, one on each line or all in a list, as
+`pandas.to_json(orient="records")` writes them. Every column has its own type."""
 
 import io
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from odtc.base.whole_numbers import MAX_EXACT
-from odtc.data.cells.data_files import check_names
-from odtc.data.cells.text_pieces import text_pieces
+from odtc.data.cells.data_files import check_names, is_list_of_objects
+from odtc.data.cells.text_pieces import read_text, text_pieces
 from odtc.errors import DataError
 
 NAME = "json_lines"
 SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 OPTIONS = ("text_encoding",)
-SUMMARY = "JSON lines, an object of plain values on each line (.jsonl, .ndjson), also .gz"
+SUMMARY = "JSON, an object of plain values on each line (.jsonl, .ndjson) or in a list (.json), also .gz"
 PIECE = 1 << 20  # bytes of text that are read at once
 
 
 def read(path, text_encoding: str | None = None) -> pl.DataFrame:
     """Return the columns of all objects in the order in which their names appear first; an absent value is missing.
 
-    Raises DataError for a line that is not such an object.
+    Raises DataError for a value that is not such an object.
     """
     columns: dict[str, list] = {}
     rows = 0
-    for number, line in enumerate(_lines(path, text_encoding), 1):
-        if not line.strip():
-            continue
-        for name, value in _row(path, number, line).items():
+    for row in _rows(path, text_encoding):
+        for name, value in row.items():
             found = columns.setdefault(name, [])
             found += [None] * (rows - len(found))
             found.append(value)
@@ -40,6 +40,17 @@ def read(path, text_encoding: str | None = None) -> pl.DataFrame:
     return pl.DataFrame([_column(name, values, rows) for name, values in columns.items()])
 
 
+def _rows(path, text_encoding: str | None) -> Iterator[dict]:
+    """Yield the values of each object."""
+    if is_list_of_objects(path):
+        values = _parsed(path, "the list", read_text(path, text_encoding))
+        yield from (_row(path, f"object {number}", value) for number, value in enumerate(values, 1))
+        return
+    for number, line in enumerate(_lines(path, text_encoding), 1):
+        if line.strip():
+            yield _row(path, f"line {number}", _parsed(path, f"line {number}", line))
+
+
 def _lines(path, text_encoding: str | None) -> Iterator[str]:
     left = ""
     for piece in text_pieces(path, PIECE, text_encoding):
@@ -48,30 +59,37 @@ def _lines(path, text_encoding: str | None) -> Iterator[str]:
     yield left
 
 
-def _row(path, number: int, line: str) -> dict:
-    """Return the values of the object of a line."""
-
-    def refuse(found: str) -> DataError:
-        return DataError(
-            f"expected an object of texts, numbers, true, false and null in line {number} of {str(path)!r}, got "
-            f"{found}; correct the line, or save the table as CSV"
-        )
+def _parsed(path, place: str, text: str) -> Any:
+    """Return the value of a text in JSON."""
 
     def of_pairs(pairs):
         row = dict(pairs)
         if len(row) < len(pairs):
-            raise refuse("one name twice")
+            raise _refusal(path, place, "one name twice")
         return row
 
     try:
-        row = json.loads(line, object_pairs_hook=of_pairs)
+        return json.loads(text, object_pairs_hook=of_pairs)
+    except DataError:  # of one name twice
+        raise
     except (ValueError, RecursionError) as problem:
-        raise refuse(f"text that is not JSON ({str(problem)[:80]})") from None
-    if not isinstance(row, dict):
-        raise refuse(f"{type(row).__name__} {line.strip()[:40]!r}")
-    if nested := next((name for name, value in row.items() if isinstance(value, (dict, list))), None):
-        raise refuse(f"a list or an object as {nested!r}")
-    return {name.strip(): value for name, value in row.items()}
+        raise _refusal(path, place, f"text that is not JSON ({str(problem)[:80]})") from None
+
+
+def _row(path, place: str, value: Any) -> dict:
+    """Return an object of plain values with its names stripped."""
+    if not isinstance(value, dict):
+        raise _refusal(path, place, f"{type(value).__name__} {json.dumps(value)[:40]!r}")
+    if nested := next((name for name, cell in value.items() if isinstance(cell, (dict, list))), None):
+        raise _refusal(path, place, f"a list or an object as {nested!r}")
+    return {name.strip(): cell for name, cell in value.items()}
+
+
+def _refusal(path, place: str, found: str) -> DataError:
+    return DataError(
+        f"expected an object of texts, numbers, true, false and null in {place} of {str(path)!r}, got {found}; "
+        "correct it, or save the table as CSV"
+    )
 
 
 def _column(name: str, values: list, rows: int) -> pl.Series:
