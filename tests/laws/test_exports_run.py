@@ -20,6 +20,7 @@ from odtc.base.templates.filters import md, sql_number, sql_str, tex, xml
 from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
+from odtc.evaluation.predicting import predict_file
 from odtc.testing.generated_code import run_export, unseen
 from odtc.testing.properties import exporters
 from odtc.testing.property import NotTestedError
@@ -314,6 +315,65 @@ def test_pmml_of_numbers_is_a_regression_with_the_answers_as_scores(data):
     assert not root.findall(".//{*}ScoreDistribution")
     target = root.findall(".//{*}DataField")[-1]
     assert target.get("optype") == "continuous" and len(target) == 0
+
+
+WORDS = ("a", "b", "c d", "", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "Null", "c", "a b", "c  d", "z")
+BLANK = (" a", "a ", " c d ", "NaN ", "  ?", "   ")  # cells that ONNX and PMML get without their blanks
+
+
+@pytest.fixture(params=["drop", "separate"])
+def on_words(request, tmp_path):
+    """For each split on a text: a tree, one whose levels are the cells of ROWS, and what `odtc predict` answers."""
+    path, found = tmp_path / "rows.csv", []
+    with path.open("w", newline="") as stream:
+        csv.writer(stream, quoting=csv.QUOTE_ALL).writerows([["w"], *([cell] for cell in WORDS + BLANK)])
+    for split in (Threshold(0, 0.5), Threshold(0, 1.5), Threshold(0, 9.0), Subset(0, (0.0, 2.0)), Missing(0)):
+        leaves = Leaf(0, (2.0, 1.0), (2, 1)), Leaf(1, (1.0, 2.0), (1, 2))
+        word = Feature("w", "categorical", ("a", "b", "c d"))
+        tree = Tree(Branch(split, *leaves), (word,), ("p", "q"), "y", request.param)
+        as_written = replace(tree, features=(replace(word, levels=WORDS + BLANK),))
+        found.append((tree, as_written, predict_file(tree, path, "blank", keep=True).predictions))
+    return found
+
+
+ROWS = np.arange(float(len(WORDS + BLANK)))[:, None]
+
+
+def test_a_text_that_means_a_missing_cell_is_missing_in_sql_with_and_without_blanks(on_words):
+    for tree, as_written, wanted in on_words:
+        assert exported.run_sql(as_written, render_tree(tree, "sql"), ROWS) == wanted, tree.root.split
+
+
+@needs("gcc")
+def test_a_text_that_means_a_missing_cell_is_missing_in_c_with_and_without_blanks(on_words, tmp_path):
+    for tree, as_written, wanted in on_words:
+        assert exported.run_c(as_written, render_tree(tree, "c"), ROWS, tmp_path) == wanted, tree.root.split
+
+
+def test_a_text_that_means_a_missing_cell_is_missing_in_onnx(on_words):
+    pytest.importorskip("onnxruntime")
+    for tree, as_written, wanted in on_words:
+        rows = ROWS[: len(WORDS)]
+        assert exporters.find("onnx").predict(export(tree, "onnx"), as_written, rows) == wanted[: len(rows)]
+
+
+def test_a_text_that_means_a_missing_cell_is_missing_in_pmml(java, on_words):
+    for tree, as_written, wanted in on_words:
+        rows = ROWS[: len(WORDS)]
+        assert run_pmml(as_written, render_tree(tree, "pmml"), rows) == wanted[: len(rows)]
+
+
+@needs("gcc")
+@pytest.mark.parametrize("missing", ["drop", "separate"])
+def test_c_of_lines_compiles_without_a_warning_of_the_optimiser(tmp_path, missing):
+    """GCC finds an index beyond the answers if each leaf returns before it."""
+    leaves = [Leaf(0, (1.0,), (1,), (1.0, 1.0, one, 0.0, 0.0, one), (), Line(0, 0.5, one)) for one in range(4)]
+    root = Branch(Threshold(0, 1.0), Branch(Threshold(0, 0.0), *leaves[:2]), Branch(Threshold(0, 2.0), *leaves[2:]))
+    tree = Tree(root, (Feature("x", "numeric"),), ("mean",), "y", missing, "linear")
+    (tmp_path / "tree.c").write_text(render_tree(tree, "c"), encoding="utf-8")
+    words = "gcc -std=c99 -O2 -Wall -Wextra -Werror -pedantic -shared -fPIC tree.c -o tree.so -lm"
+    said = subprocess.run(words.split(), cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stderr
 
 
 @pytest.mark.every(2)

@@ -3,17 +3,18 @@ results.
 
 There is one input per column that the tree uses, of shape (rows, 1), with the column's name, followed by _in if an
 output has this name: double for a number, NaN if it is missing; text for the others, the name of the level ("true" and
-"false" too), empty if it is missing. Outputs are `label` (rows,), of the type of the labels (LABELS), and
-`probabilities`, float (rows, classes), the shares of the training weight in the leaf; for a policy they are not
-probabilities, and the output is called `shares_of_votes`. If the tree refuses a missing cell, the label is empty, the
-least int64, NaN or false, and the shares are NaN. A tree whose leaves predict numbers has one output `prediction`,
-double (rows,), NaN if it refuses the row.
+"false" too), empty or a word such as NA if it is missing. Outputs are `label` (rows,), of the type of the labels
+(LABELS), and `probabilities`, float (rows, classes), the shares of the training weight in the leaf; for a policy they
+are not probabilities, and the output is called `shares_of_votes`. If the tree refuses a missing cell, the label is
+empty, the least int64, NaN or false, and the shares are NaN. A tree whose leaves predict numbers has one output
+`prediction`, double (rows,), NaN if it refuses the row.
 """
 
 import numpy as np
 
 from odtc.data.dataset import NUMERIC
 from odtc.data.label_types import BOOL, FLOAT, INT, TEXT
+from odtc.data.reading_spec import missing_texts
 from odtc.data.splits import Missing, Oblique, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.trees.exporting import need
@@ -150,12 +151,13 @@ class _Graph:
         self.inputs.append(self.helper.make_tensor_value_info(name, kind, ["rows", 1]))
         if feature.kind == NUMERIC:
             return name
-        codes = [*map(float, range(len(feature.levels))), float("nan")]
+        missing = missing_texts(feature.layout)
+        codes = [*map(float, range(len(feature.levels))), *[float("nan")] * len(missing)]
         coded = self._op(
             "LabelEncoder",
             name,
             domain="ai.onnx.ml",
-            keys_strings=[*feature.levels, ""],
+            keys_strings=[*feature.levels, *missing],
             values_floats=codes,
             default_float=-1.0,
         )
