@@ -50,6 +50,11 @@ def test_a_fit_of_numbers_loads_no_form_of_a_model(tmp_path):
 
 
 def _loaded_by(words: list[str]) -> set[str]:
+    loaded = _loaded_now(words)
+    return _loaded_now(words) if "numba" in loaded else loaded  # the first fit of a checkout compiles its kernels
+
+
+def _loaded_now(words: list[str]) -> set[str]:
     code = SAYS.replace("import sys", f"import sys; sys.argv = {['odtc', *words]!r}; import sys")
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
     return set(json.loads(said.stdout.splitlines()[-1]))
