@@ -6,7 +6,7 @@ w_ig the weight of row i among them, for both orders of g and h
 
     W_h Σ_i w_ig [row i is predicted positive] - W_g Σ_i w_ih [row i is predicted positive] ≤ δ W_g W_h
 
-The docstring of a row is printed by `odtc list constraints NAME`.
+The docstring of a row is printed by `odtc info NAME`.
 """
 
 import re
