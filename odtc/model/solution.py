@@ -170,6 +170,7 @@ class Solution:
     overall: float | None = None  # with a scope: a lower bound for the problem as stated, if one is known
     proved_by: str = ""  # the source of the proof, if not the solver
     found_by: str = ""  # the source of the tree, if not the solver
+    is_unsupported: bool = False  # whether the solver's proof does not count, because its tolerances are too wide
 
     @property
     def has_solution(self) -> bool:

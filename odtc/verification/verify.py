@@ -440,7 +440,7 @@ def supported(model: "Model", solution: Solution) -> Solution:
     failed = not solution.has_solution and solution.termination in FAILED
     if not (solution.termination in claims or solution.bound is not None or failed):
         return solution
-    if UNSUPPORTED in solution.message or solution.proved_by:  # by the compiler's own search
+    if solution.is_unsupported or solution.proved_by:  # by the compiler's own search
         return solution
     slack = TOLERANCE * max(1.0, _largest_cost(model), abs(solution.bound or 0.0))
     near = "" if solution.termination == Termination.INFEASIBLE else _too_near(problem, slack)
@@ -454,6 +454,7 @@ def supported(model: "Model", solution: Solution) -> Solution:
         termination=ended,
         bound=None if lowered is None else max(objective_floor(problem), lowered),
         message="; ".join(filter(None, [solution.message, f"{UNSUPPORTED}: {why}"])),
+        is_unsupported=True,
     )
 
 

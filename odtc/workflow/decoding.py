@@ -24,7 +24,6 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_heap, simplify_tree
 from odtc.verification.verify import (
-    UNSUPPORTED,
     one_leaf,
     proves,
     raise_bound_to_floor,
@@ -103,8 +102,9 @@ def decode(
     if not solution.has_solution:
         raise no_solution(Unsolved(problem, model, solution))
     solution = supported(model, by_own_splits(model, solution))
-    point_heap, is_withdrawn = tree_of(model, solution.x), UNSUPPORTED in solution.message
-    solution, heap = _by_own_search(model, solution, point_heap) if is_withdrawn else (solution, point_heap)
+    point_heap = heap = tree_of(model, solution.x)
+    if solution.is_unsupported:
+        solution, heap = _by_own_search(model, solution, point_heap)
     if not solution.scope and solution.overall is None:
         solution = replace(solution, scope=problem.module.scope(problem))
     dataset = _read_anew(problem, dataset)
@@ -113,7 +113,7 @@ def decode(
     known = [*known, *_known_here(problem, solution)]
     known += [("the tree without needless branch nodes", smaller)] * (smaller is not heap)
     checks = verify_point(problem, model, solution, point_heap, known)
-    if is_withdrawn:
+    if solution.is_unsupported:
         checks = _without_costs_of_point(checks)
     if _costs_less_than_bound(problem, smaller, solution):  # so the model does not represent it
         smaller = heap

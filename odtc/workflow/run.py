@@ -24,7 +24,7 @@ from odtc.model.solution import Solution, Termination
 from odtc.problem.parameters import has_parameter
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Tree
-from odtc.verification.verify import FAILED, UNSUPPORTED
+from odtc.verification.verify import FAILED
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.first_trees import is_tree_file, start_name
 from odtc.workflow.messages import COMPILER, no_start_text, posed_notes, test_is_training_text
@@ -320,7 +320,7 @@ def _of_solution(opened: _OpenRun, ready: "Prepared", last: "Model", solution: S
         return finish(last, solution, labelled, simplify=simplify)
     if solution.termination in STOPPED:
         return unfinished(ready, labelled, solution, simplify)
-    if UNSUPPORTED in solution.message and solution.termination in FAILED:
+    if solution.is_unsupported and solution.termination in FAILED:
         sink.no_model()
         return without_point(ready, last, solution, labelled, simplify)
     start = ready.best_known if solution.termination in FAILED else None  # as good as before

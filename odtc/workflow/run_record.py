@@ -14,6 +14,7 @@ from typing import Any
 from odtc.base.atomic_write import write_text
 from odtc.base.commit import current, expect_settled, remains
 from odtc.base.json_schema import (
+    FLAG,
     NUMBER,
     REAL,
     TEXT,
@@ -52,6 +53,7 @@ SHAPE = {
     "overall?": MAYBE,
     "gap?": MAYBE,
     "scope?": TEXT,
+    "is_unsupported?": FLAG,
     "nodes": MAYBE,
     "seconds": MAYBE,
     "start": TEXT,
@@ -102,6 +104,8 @@ def write_run(solution: Solution, options: Options, solution_path, stem, start=N
     }
     if solution.overall is not None:
         facts |= {"scope": solution.scope, "overall": solution.overall}
+    if solution.is_unsupported:
+        facts["is_unsupported"] = True
     if solution.race:
         facts["race"] = [racer.to_json() for racer in solution.race]
     facts |= more or {}
@@ -206,6 +210,7 @@ def solution_of(facts: dict) -> Solution:
     stated |= {name: facts.get(name) or "" for name in ("model", "content", "scope")}
     stated |= {"history": tuple(map(tuple, facts["history"])), "overall": facts.get("overall")}
     race = tuple(map(Racer.from_json, facts.get("race", ())))
+    stated |= {"is_unsupported": facts.get("is_unsupported", False)}
     return Solution(None, Termination(facts["termination"]), race=race, **stated)
 
 

@@ -81,6 +81,7 @@ def test_a_tree_that_the_model_has_no_point_for_is_verified_and_decoded(tmp_path
     assert command("verify", "m", folder=tmp_path).code == 0
     again = command("decode", "m.sol", folder=tmp_path)
     assert "proved optimal" in again.out and (tmp_path / "m.tree.json").read_text() == tree
+    assert again.err.count("the solver's proof does not count") == 1  # the record of the run states it in a field
 
 
 MIXED = {

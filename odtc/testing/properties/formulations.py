@@ -38,7 +38,6 @@ from odtc.testing.problems import (
     problems,
 )
 from odtc.testing.property import Property, Trial
-from odtc.verification.verify import UNSUPPORTED
 from odtc.workflow.compiling import compile_model
 from odtc.workflow.manifest import read_manifest, write_manifest
 from odtc.workflow.pipeline import decode
@@ -162,7 +161,7 @@ def by_solver(solver: str, problem, best: float, trial: Trial) -> None:
     model = replace(problem.module.build(problem), problem=problem)
     solution = solve(model, solver, threads=1)
     # A proof that the solver's tolerance does not support is withdrawn: the tree must be the best one all the same.
-    ended = solution.termination == "optimal" or UNSUPPORTED in solution.message
+    ended = solution.termination == "optimal" or solution.is_unsupported
     trial.expect(ended, f"expected {solver} to end optimal, got {solution.termination}")
     told = f"{solver} states {solution.objective!r} with the bound {solution.bound!r}"
     trial.expect(abs(solution.objective - best) <= 1e-5, f"expected the optimum {best!r} of trying every tree; {told}")

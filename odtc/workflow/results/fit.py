@@ -22,7 +22,7 @@ from odtc.problem.exact_objective import TOO_FINE, exact_objective, settled_solv
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
-from odtc.verification.verify import UNSUPPORTED, RowPredictions
+from odtc.verification.verify import RowPredictions
 from odtc.workflow.results.claims import CLOSEST, Claim, reason_of
 from odtc.workflow.results.facts import (
     AllRowsFacts,
@@ -506,7 +506,7 @@ def settled(model: "Model", decoded: Decoded) -> Solution:
         # The bound of an edited model is not a bound for this problem; a bound of the compiler's search is settled.
         if solution.proved_by and bound >= paid:
             bound = paid
-        elif UNSUPPORTED in solution.message:
+        elif solution.is_unsupported:
             bound = min(bound, float(np.nextafter(paid, -np.inf)))
         else:
             bound = settled_solver_bound(model.problem, bound, paid)
