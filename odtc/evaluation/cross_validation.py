@@ -32,14 +32,13 @@ ROBUST_SECONDS = 60.0  # of each fit of such a tree, if no limit is named: its s
 OF_TASK = "figure"  # of a task other than classification: its headline (odtc.data.task), negated if less is better
 RULES = ("best", "1se")
 PLAIN = RunSpec()
-NO_NODE, LEAF_MODEL = "branch_nodes <= 0", "dpflow"  # of depth 0
+LEAF_MODEL = "dpflow"  # of depth 0
 
 
 @value_class
 class Setting:
     """One point of the grid; `params` are the formulation's, as text. Depth 0 is a single leaf, which predicts the
-    label of least cost: depth 1 without a branch node. `encoding` None is the encoding of the run; `constraints` are
-    added to its constraints."""
+    label of least cost. `encoding` None is the encoding of the run; `constraints` are added to its constraints."""
 
     model: str
     depth: int
@@ -51,13 +50,12 @@ class Setting:
     def of(self, spec: RunSpec) -> RunSpec:
         """Return the run of this setting; `spec` has the fields that all settings share, such as constraints."""
         own = (short_constraint("min_leaf_rows", self.min_leaf_rows),) if self.min_leaf_rows else ()
-        leaf = (NO_NODE,) if self.depth == 0 else ()
         return spec.with_model(
             model=self.model,
-            depth=max(1, self.depth),
+            depth=self.depth,
             params=dict(self.params),
             encoding=self.encoding or spec.model.encoding,
-            constraints=(*spec.model.constraints, *own, *self.constraints, *leaf),
+            constraints=(*spec.model.constraints, *own, *self.constraints),
         )
 
     def __str__(self) -> str:

@@ -313,12 +313,13 @@ def _print_tuned(tuning, tuned, majority) -> None:
 
 def _say_of_majority(tuning, tuned, majority) -> None:
     """Print a warning if the chosen setting does not surely beat the most frequent class. With costs, weights or
-    constraints a tree may be worse on purpose."""
+    constraints a tree may be worse on purpose, and a single leaf is the most frequent class itself."""
     own = tuning.study.spec.model
     if majority is None or own.class_weight is not None or own.cost is not None:
         return
     result = tuned.results[tuned.chosen]
-    if not result.setting.of(tuning.study.spec).model.constraints and not majority.is_surely_beaten(result):
+    is_free = result.setting.depth > 0 and not result.setting.of(tuning.study.spec).model.constraints
+    if is_free and not majority.is_surely_beaten(result):
         ahead, error = majority.lead(result)
         place = "behind" if ahead < 0 else "ahead of"
         console.say(

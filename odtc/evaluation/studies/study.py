@@ -25,7 +25,6 @@ from odtc.data.reading import read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError
 from odtc.evaluation.cross_validation import (
-    NO_NODE,
     Fold,
     Nested,
     Result,
@@ -124,11 +123,6 @@ class FitTask:
     @cached_property
     def key(self) -> str:
         return key_of(self.facts)
-
-    @property
-    def depth(self) -> int:
-        """The requested depth: 0 is a single leaf."""
-        return 0 if NO_NODE in self.spec.model.constraints else self.spec.model.depth
 
     @cached_property
     def step(self) -> Step:

@@ -25,7 +25,7 @@ from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, OdtcError, OutputError
 from odtc.evaluation import plots
-from odtc.evaluation.cross_validation import NO_NODE, OF_TASK, best_setting, grid, known
+from odtc.evaluation.cross_validation import OF_TASK, best_setting, grid, known
 from odtc.evaluation.studies.engine import Pool, Store, key_of, local, run_tasks
 from odtc.evaluation.studies.study import FileRows, Study
 from odtc.workflow.messages import read_notes
@@ -237,10 +237,10 @@ def rows_of(sweep: Sweep, results: Sequence[dict]) -> list[dict]:
         setting = {
             "data": of_any_bytes(Path(task.rows.path).name),
             "model": wanted.model,
-            "depth": task.depth,
+            "depth": wanted.depth,
             "params": " ".join(f"{key}={value}" for key, value in wanted.params.items()),
             "encoding": wanted.encoding,
-            "constraints": "; ".join(text for text in wanted.constraints if text != NO_NODE),
+            "constraints": "; ".join(wanted.constraints),
             "seed": task.seed,
             "fold": task.fold,
         }
