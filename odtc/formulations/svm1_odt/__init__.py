@@ -35,7 +35,7 @@ from odtc.base.wording import option, param
 from odtc.data.splits import Subset
 from odtc.errors import ChoiceError
 from odtc.formulations.svm1_odt.margin_prices import MarginPrices, choose_margin_prices
-from odtc.formulations.svm1_odt.parts import Form, literal
+from odtc.formulations.svm1_odt.parts import Form, literal, weights_of
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.heuristics.separating_hyperplanes import build_tree, drop_unfit_nodes, split_by_hyperplane
 from odtc.model.blocks import Axis, labels_where
@@ -310,9 +310,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """Return the tree of a point, read only from h, g and the sets."""
     form, by = Form.of(problem), 1.0 / problem.params.M if problem.params.literal else 1.0
-    H = (
-        point["h"] if "h" in point else point["hp"] - point["hn"] if "hp" in point else np.zeros((len(point["g"]), 0))
-    ) * by
+    H = weights_of(point) * by
 
     def ask(t, rows):
         if form.cats and (point["a"][t - 1] > 0.5).any():

@@ -312,14 +312,7 @@ class Form:
 
     def misrouted(self, point: dict[str, np.ndarray]) -> float:
         """Return the weight of the rows whose z leads to another leaf than h, g and the sets."""
-        H = (
-            point["h"]
-            if "h" in point
-            else point["hp"] - point["hn"]
-            if "hp" in point
-            else np.zeros((len(point["g"]), 0))
-        )
-        right = self.weighed.Z @ H.T > point["g"]
+        right = self.weighed.Z @ weights_of(point).T > point["g"]
         if self.cats:
             sets = np.hstack([cat.has for cat in self.cats]) @ (point["s"] > 0.5).T
             right = np.where((point["a"] > 0.5).any(axis=1), ~sets.astype(bool), right)
@@ -327,6 +320,13 @@ class Form:
         for _ in range(self.tree.depth):
             node = 2 * node + right[np.arange(len(right)), node - 1]
         return float(self.encoded.weight[self.tree.leaves[point["z"].argmax(axis=1)] != node].sum())
+
+
+def weights_of(point: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the weights of the hyperplanes of a point, float64 (branch nodes, terms)."""
+    if "h" in point:
+        return point["h"]
+    return point["hp"] - point["hn"] if "hp" in point else np.zeros((len(point["g"]), 0))
 
 
 def literal(m: ModelBuilder, form: Form) -> None:
