@@ -40,12 +40,12 @@ def registered(kind: str) -> list[tuple[str, str]]:
     """Return (name, one line) of every plug-in; raises ChoiceError for an unknown registry."""
     if kind not in REGISTRIES:
         raise ChoiceError(f"cannot list {kind!r}{did_you_mean(kind, REGISTRIES)}; known: {', '.join(REGISTRIES)}")
-    return [(name, _member_line(kind, name)) for name in _names(kind)]
+    return [(name, _member_line(kind, name)) for name in names_of(kind)]
 
 
 def describe(name: str) -> str:
     """Return the description of a plug-in of any registry; raises ChoiceError for an unknown name."""
-    names = {kind: _names(kind) for kind in REGISTRIES}
+    names = {kind: names_of(kind) for kind in REGISTRIES}
     texts = [
         f"{name} ({kind}): {_member_line(kind, name)}{_details(kind, name)}" for kind in names if name in names[kind]
     ]
@@ -59,10 +59,6 @@ def describe(name: str) -> str:
 
 def names_of(kind: str) -> tuple[str, ...]:
     """Return every name of a registry, without loading its plug-ins."""
-    return _names(kind)
-
-
-def _names(kind: str) -> tuple[str, ...]:
     if kind == "exporters":
         return tuple(summaries())
     return REGISTRIES[kind].names()

@@ -278,6 +278,11 @@ def takes(*parts: Part):
     return wrap
 
 
+def given_names(context: typer.Context) -> set[str]:
+    """Return the parameters of a command that are on its command line."""
+    return {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
+
+
 def words_without(*options: str) -> list[str]:
     """Return the words of this command line, without these options and their values."""
     kept, words = [], iter(sys.argv[1:])

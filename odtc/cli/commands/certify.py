@@ -11,7 +11,7 @@ import typer
 from odtc.base import interrupts, phases
 from odtc.base.text import count_of
 from odtc.cli import console
-from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes, time_limit_option, value_option
+from odtc.cli.options import SPLITTING, DataFile, Json, Part, given_names, takes, time_limit_option, value_option
 from odtc.errors import CertificateError, ChoiceError, OutputError, TimeLimitReached
 from odtc.workflow.specification import ModelSpec
 
@@ -67,7 +67,8 @@ def certify(
 
     began = time.monotonic()
     if (stem := stem_of_run(data)) is not None:
-        _certify_run(stem, moved, time_limit, began, _named(context), as_json)
+        named = sorted(given_names(context) - {"data", "moved", "time_limit", "as_json"})  # options not about a run
+        _certify_run(stem, moved, time_limit, began, named, as_json)
         return
     spec = replace(spec.with_model(model=FORMULATIONS.able(Certifies)[0], params={"lambda": lambda_}), fitting=True)
     with console.live("reading", time_limit, began):
@@ -97,12 +98,6 @@ def _expect_no_other_run(tree: Path, spec, data: Path) -> None:
             f"{str(tree)!r} is the tree of another run ({stem}{RECORD}): name another file with -o, or certify the "
             f"tree of that run with `odtc certify {shlex.quote(stem)}`"
         )
-
-
-def _named(context: typer.Context) -> list[str]:
-    """The options on the command line that are not about a run."""
-    given = [name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")]
-    return sorted(set(given) - {"data", "moved", "time_limit", "as_json"})
 
 
 def _certify_run(

@@ -18,6 +18,7 @@ from odtc.cli.options import (
     Templates,
     TestFile,
     TreeFile,
+    given_names,
     names,
     share,
     stem_named,
@@ -164,7 +165,7 @@ def _write(done, drift: dict, spec, stem: str, templates: Path | None) -> list[s
 
 def _named(context: typer.Context) -> set[str]:
     """The fields of a specification whose options are on the command line."""
-    given = {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
+    given = given_names(context)
     return given | ({"constraints"} if given & set(SHORT_CONSTRAINTS) else set())
 
 
