@@ -9,6 +9,7 @@ such split as one leaf, less the loss of both children as leaves, summed over a 
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -399,12 +400,18 @@ def _text(found: NearOptimalSet) -> str:
         return "\n".join([*lines, "", "no tree was drawn in the time that was left"]) + "\n"
     seed = "" if whole else f" with seed {facts['sample']['seed']}"
     lines += ["", f"{over}{seed}; --tree N shows one"]
-    lines.append("tree  objective  leaves  depth  features")
-    for at, (tree, value) in enumerate(zip(found.trees[:SHOWN], found.objectives), 1):
-        lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tree.used_names)}")
+    lines += tree_lines(found.trees[:SHOWN], found.objectives)
     if drawn > SHOWN:
         lines.append("…")
     return "\n".join(lines) + "\n"
+
+
+def tree_lines(trees: Iterable[Tree], objectives: Iterable[float]) -> list[str]:
+    """Return the table of a list of trees: the head, and a line for each."""
+    return ["tree  objective  leaves  depth  features"] + [
+        f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tree.used_names)}"
+        for at, (tree, value) in enumerate(zip(trees, objectives), 1)
+    ]
 
 
 def _column_line(column: dict) -> str:

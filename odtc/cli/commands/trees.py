@@ -281,7 +281,7 @@ def _file(o: Path | None) -> Path | None:
 
 def _listed(pool, number: int | None) -> str | None:
     """The list of a pool as text; with a number, None and the tree is to be shown."""
-    from odtc.workflow.near_optimal_set import NearOptimalSet
+    from odtc.workflow.near_optimal_set import NearOptimalSet, tree_lines
 
     if number is not None:
         if not 1 <= number <= len(pool.trees):
@@ -289,9 +289,7 @@ def _listed(pool, number: int | None) -> str | None:
             raise ChoiceError(f"expected --tree from 1 to {len(pool.trees)}, the trees of the {listed}, got {number}")
         return None
     alike = "trees whose splits divide the training rows in the same way are listed once"
-    lines = [pool.words, alike, "", "tree  objective  leaves  depth  features"]
-    for at, (tree, value) in enumerate(zip(pool.trees, pool.objectives), 1):
-        lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tree.used_names)}")
+    lines = [pool.words, alike, "", *tree_lines(pool.trees, pool.objectives)]
     lines += ["", "number of trees that split on each feature:"]
     lines += [f"{name}: {count}" for name, count in pool.feature_use().items()]
     return "\n".join(lines) + "\n"
