@@ -276,7 +276,7 @@ def for_tree(spec: RunSpec, old: Tree, path) -> RunSpec:
     """Return a specification whose rows are read as for an old tree, and whose search begins with that tree."""
     depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
     spec = replace(spec, reading=reading_of(old, spec.reading, path))
-    return with_start(spec.with_model(depth=depth), path)
+    return spec.with_model(depth=depth, start=str(path))
 
 
 def read_new(path: Path, reading: ReadingSpec, old: Tree) -> Dataset:
@@ -434,8 +434,3 @@ def _distance(heap: HeapTree, problem: Problem, before: np.ndarray, asked: set) 
     either = len(splits | asked)
     rows = float((weight * apart).sum() / weight.sum()) if weight.sum() else 0.0
     return Distance(rows, 1 - len(splits & asked) / either if either else 0.0, numbers)
-
-
-def with_start(spec: RunSpec, path) -> RunSpec:
-    """Return the specification with an old tree as its start."""
-    return replace(spec, model=replace(spec.model, start=str(path)))

@@ -11,10 +11,10 @@ from odtc.base.text import count_of, in_notebook
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import option
 from odtc.data.encoding import ENCODINGS
-from odtc.problem.formulation import FORMULATIONS, SearchesItself, searches
+from odtc.problem.formulation import FORMULATIONS, Learner, SearchesItself, searches
 from odtc.problem.problem import Problem
 from odtc.workflow.messages import held_out_text
-from odtc.workflow.solving import choose_solver, learns, loop_of
+from odtc.workflow.solving import choose_solver, loop_of
 from odtc.workflow.specification import RunSpec
 
 LEARNER, SEARCH, LOOP, MODEL = "learner", "search", "loop", "model"  # the engines
@@ -158,7 +158,7 @@ class Plan:
 def _engine(problem: Problem, spec: RunSpec, model_for: str) -> tuple[str, str]:
     """Return (the engine, why); `model_for` names a purpose for which a model is needed, "" without one."""
     module, name = problem.module, problem.formulation
-    if learns(problem):
+    if problem.module.can(Learner):
         return LEARNER, f"{name} learns its tree without a model"
     if not model_for and searches(problem):
         return SEARCH, f"{name} has {module.engine(problem)}, and neither a solver nor a model is requested"

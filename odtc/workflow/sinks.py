@@ -11,7 +11,7 @@ from odtc.base.wording import option
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, ContradictionError
 from odtc.model.solution import Solution
-from odtc.problem.formulation import SearchesItself
+from odtc.problem.formulation import Learner, SearchesItself
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import SUFFIX as CERTIFICATE
@@ -19,7 +19,7 @@ from odtc.workflow import artifacts
 from odtc.workflow.provenance.certificates import certify_bound
 from odtc.workflow.results.fit import Fit
 from odtc.workflow.run_record import write_record, write_settings
-from odtc.workflow.solving import ChosenSolver, Hearing, grows, learns, loop_of
+from odtc.workflow.solving import ChosenSolver, Hearing, loop_of
 from odtc.workflow.specification import RunSpec
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class FileSink(Sink):
 
     def _refuse_what_cannot_be(self, problem: Problem, spec: RunSpec) -> None:
         cuts, model = spec.model.cuts, spec.model.model
-        if learns(problem):
+        if problem.module.can(Learner):
             for asked, stands in (
                 (option("cuts"), cuts not in (None, "none")),
                 ("--format", self.format),
@@ -172,12 +172,12 @@ class FileSink(Sink):
                     f"--keep keeps the rounds of a loop, and {problem.module.name} is solved once; "
                     f"--format {self.format or 'mps'} keeps its model"
                 )
-            if grows(problem):
+            if problem.module.GROWS:
                 raise ChoiceError(
                     f"--keep keeps the models of rounds that a solver solves; `odtc fit --model {model}` keeps its "
                     "columns in STEM.columns.json, and --format mps its last master"
                 )
-        if self.format and loops and not self.keep and not grows(problem):
+        if self.format and loops and not self.keep and not problem.module.GROWS:
             raise ChoiceError(
                 f"--format: `odtc fit --model {model}` solves one model a round; --keep keeps them all, and "
                 f"`odtc build --model {model}` writes the one that needs no rounds"

@@ -14,7 +14,7 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.errors import ChoiceError
 from odtc.model.solution import Progress, Solution, Termination
-from odtc.problem.formulation import Iterative, Learner
+from odtc.problem.formulation import Iterative
 from odtc.problem.problem import Problem
 from odtc.verification.verify import raise_bound_to_floor, supported
 from odtc.workflow.messages import START_INSTEAD
@@ -285,13 +285,3 @@ def loop_of(problem: Problem):
     """Return the `fit` of a formulation that solves round after round, with these parameters; otherwise None."""
     module = problem.module
     return module.fit if module.can(Iterative) and module.loops(problem) else None
-
-
-def learns(problem: Problem) -> bool:
-    """Return whether the formulation learns its tree without a model."""
-    return problem.module.can(Learner)
-
-
-def grows(problem: Problem) -> bool:
-    """Return whether the last model of the formulation's loop has other columns than the first."""
-    return problem.module.GROWS

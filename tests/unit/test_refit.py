@@ -15,7 +15,7 @@ from odtc.base.wording import flag
 from odtc.data.splits import Threshold
 from odtc.errors import ChoiceError
 from odtc.evaluation.drift import column_psi, drift_facts, leaf_drift, psi
-from odtc.evaluation.refitting import recoded, refit, with_start
+from odtc.evaluation.refitting import recoded, refit
 from odtc.problem.projection import project_tree
 from odtc.trees.tree import Branch, Leaf
 from odtc.workflow.artifacts import write_tree
@@ -89,7 +89,7 @@ def test_the_chosen_tree_is_the_closest_of_all_that_are_near_enough(tmp_path):
     old = odtc.fit(odtc.read(months(1)), "dpflow", depth=1).tree
     write_tree(old, tmp_path / "old.tree.json")
     dataset = odtc.read(months(3, 2.0))
-    spec = with_start(RunSpec(model=ModelSpec("dpflow", 1)), tmp_path / "old.tree.json")
+    spec = RunSpec(model=ModelSpec("dpflow", 1)).with_model(start=str(tmp_path / "old.tree.json"))
     codes = {name: code for code, name in enumerate(dataset.classes)}
     said = np.array([codes[old.classes[k]] for k in range(2)])[old.predict(recoded(dataset, old.features))]
     encoded = pose(dataset, "dpflow", 1).encoded
@@ -117,7 +117,7 @@ def test_on_its_own_rows_a_tree_stays_as_it_was_written(written, tmp_path):
     assert {best.root.split.features[0], root.split.features[0]} <= {names.index(name) for name in cuts}
     old = replace(best, root=root)
     write_tree(old, tmp_path / "old.tree.json")
-    done = refit(with_start(RunSpec(model=ModelSpec("dpflow", 2)), tmp_path / "old.tree.json"), old, dataset)
+    done = refit(RunSpec(model=ModelSpec("dpflow", 2)).with_model(start=str(tmp_path / "old.tree.json")), old, dataset)
     assert (done.distance.rows, done.distance.splits) == (done.best_distance.rows, done.best_distance.splits) == (0, 0)
     assert done.chosen.tree == old and done.chosen.verified and done.chosen.proved
 
@@ -131,7 +131,9 @@ def test_a_constraint_holds_in_the_tree_that_is_chosen(old, tmp_path):
         def say(self, sentence):
             said.append(sentence)
 
-    done = refit(with_start(spec, tmp_path / "old.tree.json"), old, odtc.read(months(4, n=30)), reporter=Listener())
+    done = refit(
+        spec.with_model(start=str(tmp_path / "old.tree.json")), old, odtc.read(months(4, n=30)), reporter=Listener()
+    )
     assert done.chosen.verified
     assert min(sum(leaf.rows) for leaf in done.chosen.tree.leaves()) >= 15
     assert any("the start" in sentence for sentence in said)
@@ -154,7 +156,7 @@ def test_a_start_of_other_data_is_projected_without_the_states_of_the_model(old,
     write_tree(old, tmp_path / "old.tree.json")
     spec = RunSpec(model=ModelSpec("dpflow", 2, constraints=("recall[bad] >= 0.3", "features <= 2")))
     new = odtc.read(months(6).drop(columns="income"))
-    done = refit(with_start(spec, tmp_path / "old.tree.json"), old, new)
+    done = refit(spec.with_model(start=str(tmp_path / "old.tree.json")), old, new)
     assert done.best.proved and done.chosen.verified
 
 
@@ -166,7 +168,9 @@ def test_the_constraints_of_the_old_tree_are_counted_on_the_new_rows(old, tmp_pa
     recall = sum(pair == ("bad", "bad") for pair in pairs) / sum(y == "bad" for _, y in pairs)
     spec = RunSpec(model=ModelSpec("dpflow", 2, constraints=(f"recall[bad] >= {recall + 0.01:.6f}",)))
     write_tree(old, tmp_path / "old.tree.json")
-    (entry,) = drift_facts(refit(with_start(spec, tmp_path / "old.tree.json"), old, odtc.read(new)))["constraints"]
+    (entry,) = drift_facts(refit(spec.with_model(start=str(tmp_path / "old.tree.json")), old, odtc.read(new)))[
+        "constraints"
+    ]
     assert entry["value"] == pytest.approx(recall) and not entry["satisfied"]
     new.to_csv(tmp_path / "new.csv", index=False)
     words = ("refit", "old.tree.json", "new.csv", "--constraint", f"recall[bad] >= {recall + 0.01:.6f}", "-o", "new")
@@ -406,7 +410,9 @@ def test_a_refit_inherits_the_confidence(tmp_path):
 def test_the_figures_of_the_page_add_up(old, tmp_path):
     write_tree(old, tmp_path / "old.tree.json")
     done = refit(
-        with_start(RunSpec(model=ModelSpec("dpflow", 2)), tmp_path / "old.tree.json"), old, odtc.read(months(7))
+        RunSpec(model=ModelSpec("dpflow", 2)).with_model(start=str(tmp_path / "old.tree.json")),
+        old,
+        odtc.read(months(7)),
     )
     facts = drift_facts(done)
     assert facts["psi"] is None and facts["unanswered"] == 0 and sum(leaf["rows_now"] for leaf in facts["leaves"]) == 80

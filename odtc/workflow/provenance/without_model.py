@@ -21,6 +21,7 @@ from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
 from odtc.problem.constraints.constraint import broken
 from odtc.problem.exact_objective import costs_no_more
+from odtc.problem.formulation import Learner
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
@@ -34,7 +35,6 @@ from odtc.workflow.provenance.searched_again import SearchedAgain, search_again,
 from odtc.workflow.results.fit import Fit
 from odtc.workflow.run_record import SCHEMA, solution_of
 from odtc.workflow.run_record import SHAPE as RECORD
-from odtc.workflow.solving import learns
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
 SAME = 1e-13  # relative difference of figures that the same code has counted: only sums may be in another order
@@ -160,7 +160,7 @@ def _again(
 def _known_trees(problem: Problem, tree_path: Path, paid: float) -> list[tuple[str, HeapTree]]:
     """Return other known trees than the tree of a run, by name: CART's, the result of a short search if it costs less
     than `paid`, and the tree of the certificate of the same stem."""
-    found = [] if learns(problem) else [*greedy(problem), *quickly_searched(problem, paid)]
+    found = [] if problem.module.can(Learner) else [*greedy(problem), *quickly_searched(problem, paid)]
     path = Path(str(tree_path).removesuffix(".tree.json") + ".certificate.json")
     with contextlib.suppress(OdtcError, SchemaError, KeyError, TypeError, ValueError):
         tree = Tree.from_json(read_object(path, "certificate", TreeError, named=False)["tree"])
