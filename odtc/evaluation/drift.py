@@ -21,7 +21,7 @@ from odtc.problem.constraints.constraint import on_answers
 from odtc.trees.tree import Tree
 from odtc.verification.verify import RowPredictions
 
-SMALL, LARGE = 0.1, 0.25  # of the population stability index: the usual limits
+SMALL_SHIFT, LARGE_SHIFT = 0.1, 0.25  # of the population stability index: the usual limits
 
 
 @value_class
@@ -68,14 +68,14 @@ def leaf_drift(old: Tree, dataset: Dataset) -> list[LeafDrift]:
     """Return the leaves of an old tree, then by its own counts and now by new rows."""
     told, _ = rows_told(dataset)
     leaf, task = old_leaves(old, dataset), TASKS.get(old.task)
-    codes = {name: code for code, name in enumerate(dataset.classes)}
+    codes = _codes(old, dataset)
     whole = sum(sum(each.rows) for each in old.leaves())
     found = []
     ends = [place for place in old.places() if place.is_leaf]
     for number, place in enumerate(ends):
         node, here = place.node, (leaf == number) & told
         then, now = sum(node.rows), int(here.sum())
-        right = int((dataset.y[here] == codes.get(old.classes[node.label], -1)).sum())
+        right = int((dataset.y[here] == codes[node.label]).sum())
         answer = old.answer(node)
         found.append(
             LeafDrift(
@@ -213,8 +213,8 @@ def render_drift(done: Refit, facts: dict, name: str, templates=None) -> str:
         come=sorted(_asked(new) - _asked(done.old) - moved[1]),
         of_classes=TASKS.get(done.old.task).CLASSES,
         undone=sorted(moved[1] - _asked(new) - {""}),
-        small=SMALL,
-        large=LARGE,
+        small=SMALL_SHIFT,
+        large=LARGE_SHIFT,
     )
 
 

@@ -33,7 +33,7 @@ WRITTEN_OUT = ("kinds_of", "lines_of", "block_sums", "leaf_cost", "least_loss")
 # Features that `depth_two` is compiled with (`kernel_for`): without them it compiles faster.
 LABELS = True  # support for nodes of more than two labels
 SHORTCUTS = True  # for larger tables: groups of blocks, and common moves of the sums of rare outcomes
-LARGE = 4096  # entries with more than two labels from which the shortcuts save more time than their compilation takes
+SHORTCUT_ENTRIES = 4096  # entries with more than two labels from which it pays to compile the shortcuts
 PURE = 8  # if a better tree may cost at most this many least losses, cuts with a side without loss are sought first
 
 
@@ -1095,7 +1095,7 @@ KERNELS = {  # the compiled variants, by (LABELS, SHORTCUTS)
 def kernel_for(order: np.ndarray, stride: int) -> Kernel:
     """Return `depth_two` for the nodes of a table, compiled with only the features that these nodes need."""
     labels = stride > 1
-    shortcuts = labels and order.shape[1] >= LARGE
+    shortcuts = labels and order.shape[1] >= SHORTCUT_ENTRIES
     if not shortcuts and len(order) >= SEVERAL:
         shortcuts = sum(np.count_nonzero(line & 1) == 2 for line in order) >= SEVERAL
     return KERNELS[labels, shortcuts]

@@ -17,7 +17,7 @@ from odtc.base import deadline, threads
 
 NEVER = 1 << 59  # more than any cost
 CELLS = 2**16  # maximum cells of a table of columns and entries that numpy handles at once
-LARGE = 2**17  # minimum columns times entries for which a separate thread searches a tree of depth 2
+THREAD_ENTRIES = 2**17  # minimum columns times entries for which a separate thread searches a tree of depth 2
 
 
 class Node:
@@ -175,7 +175,7 @@ class OrderedNodes:
             If the time ends before the proof.
         """
         told = np.zeros(4, np.int64)
-        if node.order.size < LARGE:
+        if node.order.size < THREAD_ENTRIES:
             return self._named(node, self._pair(node.order, limit, told))
         self._pair(node.order[:1, :0].copy(), limit, told.copy())  # numba compiles here, where Ctrl-C ends it
         with ThreadPoolExecutor(1) as pool:

@@ -1112,7 +1112,7 @@ def large_node(seed, monkeypatch):
     rank, y = random.integers(0, 12, (60, 4)), random.integers(0, 2 + seed % 2, 60)
     ranked = rank_rows(rank, (1.0 - np.eye(2 + seed % 2))[y])
     best = RankSearch(ranked).solve(2).upper
-    monkeypatch.setattr(ordered_nodes, "LARGE", 0)
+    monkeypatch.setattr(ordered_nodes, "THREAD_ENTRIES", 0)
     monkeypatch.setattr(threads, "LOOK", 0.001)
     return RankSearch(ranked), best
 
