@@ -23,6 +23,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Split, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
 
+MAX_CELLS = 300_000  # of the rows of the linear program for a sparse hyperplane
 FAR = 1e9  # `by_quantiles` clips cells to ± this, so that sums stay finite
 
 
@@ -265,15 +266,15 @@ def shortest_between(low: float, high: float, at: float | None = None) -> float:
     return middle
 
 
-def sparsest_hyperplane(Z: np.ndarray, left: np.ndarray, most: int = 300_000) -> np.ndarray | None:
+def sparsest_hyperplane(Z: np.ndarray, left: np.ndarray) -> np.ndarray | None:
     """Return float64 (terms,): h of a hyperplane h·z <= g that separates the rows in this way, with the least |h|_1 for
-    a gap of 2, and so with few terms. None if no hyperplane does, or if Z has more than `most` cells.
+    a gap of 2, and so with few terms. None if no hyperplane does, or if Z has more than MAX_CELLS cells.
 
         min Σ_j |h_j|   s.t.   g - h·z_i >= 1  (i left),   h·z_i - g >= 1  (i right)
     """
     n, d = Z.shape
     seconds = deadline.time_share(5.0)
-    if n * d > most or not seconds:
+    if n * d > MAX_CELLS or not seconds:
         return None
     side = np.where(left, 1.0, -1.0)[:, None]
     rows = np.unique(np.hstack([side * Z, -side * Z, -side]), axis=0)

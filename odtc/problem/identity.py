@@ -30,9 +30,7 @@ OFTEN = 1024  # splits between two checks of the deadline
 BLOCK = 2**24  # results that are packed between two checks of the deadline
 
 
-def identity_of(
-    problem: Problem, cuts: tuple[str, ...] = (), version: str = odtc.__version__, own: str | None = None
-) -> str:
+def identity_of(problem: Problem, cuts: tuple[str, ...] = (), own: str | None = None) -> str:
     """Return the identity of the model of a problem with the rows of these cut families.
 
     Parameters
@@ -41,10 +39,9 @@ def identity_of(
         The problem that is compiled.
     cuts : tuple of str
         Names of cut families, as in `Model.cuts`.
-    version : str
-        Version of the package that compiles; if the formulation states its own (VERSION), that one counts.
     own : str or None
-        The version of the formulation that counts, if it is not the current one; "" if it stated none.
+        The version of the formulation that counts, if it is not the current one; "" if it stated none. The version of
+        odtc counts for a formulation that states none.
 
     Returns
     -------
@@ -61,7 +58,7 @@ def identity_of(
     facts = {
         "schema": SCHEMA,
         "formulation": problem.formulation,
-        "version": (module.VERSION if own is None else own) or version,
+        "version": (module.VERSION if own is None else own) or odtc.__version__,
         "depth": int(problem.topology.depth),
         "params": _set_params(problem.params),
         "constraints": [str(given) for given in problem.constraints],

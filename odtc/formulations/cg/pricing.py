@@ -57,7 +57,7 @@ def price(
         reached = paths.reached[t]
         reduced = np.full(len(reached), -alpha) - _paid(paths, reached.places, gamma, e, allowed) - sum(none[level:])
         if paths.leftmost(t) == e:
-            reduced += reached.leaf - _covered(paths, reached.rows, duals)
+            reduced += reached.leaf - _covered(reached.rows, duals)
         if len(reduced) and reduced.min() < best:
             best, stop = float(reduced.min()), (t, int(reduced.argmin()))
     reached = paths.reached[e]
@@ -65,7 +65,7 @@ def price(
         (paths.low[e] if cost is None else cost)
         - alpha
         - _paid(paths, reached.places, gamma, e, allowed)
-        - _covered(paths, reached.rows, duals)
+        - _covered(reached.rows, duals)
     )
     return PricedEnd(full, best, stop)
 
@@ -84,7 +84,7 @@ def _paid(paths: Paths, places: np.ndarray, gamma, e: int, allowed: Allowed) -> 
     return total
 
 
-def _covered(paths: Paths, rows: np.ndarray, duals: Duals) -> np.ndarray:
+def _covered(rows: np.ndarray, duals: Duals) -> np.ndarray:
     """Return Σ_{r∈R_p} β_r."""
     if not len(duals.cover):
         return np.zeros(len(rows))
