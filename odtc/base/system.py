@@ -240,10 +240,14 @@ def address_space_left() -> int | None:
     if limit == resource.RLIM_INFINITY:
         return None
     try:
-        held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        return max(0, limit - _address_space())
     except (OSError, ValueError):  # no such file: its content is unknown
-        held = 0
-    return max(0, limit - held)
+        return limit
+
+
+def _address_space() -> int:
+    """Return the bytes of address space of this process, as Linux states them."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
 
 
 @contextmanager
@@ -257,8 +261,7 @@ def address_space_limited(more: int | None) -> Iterator[None]:
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_AS)
-    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (held + more, before[1]))
+    resource.setrlimit(resource.RLIMIT_AS, (_address_space() + more, before[1]))
     try:
         yield
     finally:
@@ -284,21 +287,22 @@ def prepare_address_space() -> str:
             f"{limit >> 20} MB; allow more (ulimit -v)"
         )
     os.environ.update(dict.fromkeys(THREADS_OF_LIBRARIES, "1"))
-    if sys.platform == "linux":
-        import ctypes
-
-        with contextlib.suppress(AttributeError, OSError):  # another C library
-            ctypes.CDLL(None).mallopt(ARENA_MAX, 1)
+    _call_glibc("mallopt", ARENA_MAX, 1)
     return ""
 
 
 def return_freed_memory() -> None:
     """Return memory that this process has freed, but keeps for its next arrays, to the system (glibc only)."""
+    _call_glibc("malloc_trim", 0)
+
+
+def _call_glibc(name: str, *numbers: int) -> None:
+    """Call a function of glibc; do nothing on systems with another C library."""
     if sys.platform == "linux":
         import ctypes
 
-        with contextlib.suppress(AttributeError, OSError):  # another C library
-            ctypes.CDLL(None).malloc_trim(0)
+        with contextlib.suppress(AttributeError, OSError):
+            getattr(ctypes.CDLL(None), name)(*numbers)
 
 
 def cache_folder() -> Path:
