@@ -383,8 +383,8 @@ def frontier(
     Returns
     -------
     Frontier
-        A sequence of its points, the loosest number first, each with `asked`, `reached`, `objective`, `bound`, `price`,
-        `ended` and `tree`; `print` shows the table, and `write("curve")` makes curve.frontier.json.
+        A sequence of its points, the loosest number first, each with `requested`, `reached`, `objective`, `bound`,
+        `price`, `ended` and `tree`; `print` shows the table, and `write("curve")` makes curve.frontier.json.
 
     Raises
     ------
