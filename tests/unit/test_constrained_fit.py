@@ -278,6 +278,40 @@ def test_with_a_limit_each_depth_begins_with_the_best_of_the_one_before(monkeypa
     assert "depth 2 proved" in said
 
 
+def test_deep_trees_are_searched_before_the_bounds_of_subsets_of_columns(monkeypatch):
+    """pima-diabetes under recall, with three columns at depth 4, had 166 errors before 60 seconds of bounds, and 147
+    after; the goals of all 56 subsets were fractions of 166."""
+    from odtc.base import deadline
+    from odtc.formulations.dpflow.floors.raised_prices import BoundByRaisedPrices
+
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(80, 4)).round(1)
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.3) ^ (rng.random(80) < 0.2)).astype(np.int32)
+    data = Dataset("deep", X, y, tuple(Feature(name, NUMERIC) for name in "abcd"), ("no", "yes"), np.ones(80))
+    constraints = ("recall[yes] >= 0.8", "leaf_rows >= 4", "features <= 2")
+    for name, value in (("FEW_TESTS", 1), ("MOST_SUMS", 1.0)):
+        monkeypatch.setattr(engines, name, value)
+    problem = pipeline.pose(data, "dpflow", 4, constraints=constraints)
+    steps, search = [], constrained.search
+
+    def of_trees(*given):
+        steps.append("trees")
+        found.append(search(*given)) if not found else None
+        return found[0]
+
+    def of_bounds(self, tell, upper):
+        steps.append(f"bound up to {upper:g}")
+        return 0.0
+
+    found: list = []
+    monkeypatch.setattr(constrained, "search", of_trees)
+    monkeypatch.setattr(BoundByRaisedPrices, "run", of_bounds)
+    with deadline.within(60):
+        problem.module.search(problem, None, lambda *told: None)
+    assert steps[:2] == ["trees", f"bound up to {problem.module.objective(problem, found[0].heap):g}"]
+    assert not broken(problem, found[0].heap)
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.02, 60])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_bound_before_a_constrained_search_holds_at_any_limit(seed, seconds):

@@ -90,6 +90,7 @@ class CoarseSearch:
         self.floor, self.begun = 0, False  # as in ConstrainedSearch
         self.settled_elsewhere: Settled | None = None  # the multipliers of searches that have proved the floor
         self.whole: ConstrainedSearch | None = None  # the search over all splits, if there was one
+        self._searched_at: int | None = None  # `upper` at the end of a run that was not stopped
         # The splits of each scale, the one with the most ones first; a row has outcome 1 for the first `code` of them.
         self.ones = ones = ones_of(problem.X)
         order = np.lexsort((-ones, scale))
@@ -113,10 +114,17 @@ class CoarseSearch:
 
     def run(self) -> Found:
         """Search to the end, or until the time is over. If a run was stopped in the search over all splits, the next
-        one continues there."""
+        one continues there. If it ended, the next one searches only if a better tree is known by then."""
         if self.whole is not None:
             self._finish(self.whole)
-            return self._found()
+        elif self.upper != self._searched_at:
+            self._find()
+            if not self._tick():
+                self._searched_at = self.upper
+        return self._found()
+
+    def _find(self) -> None:
+        """Search for trees over some splits, then over all if these are few enough."""
         if self.long and self.few > COARSEST:
             self._of_each(COARSEST)
         elif self.long:  # no quick search improves on the tree to start from
@@ -127,7 +135,6 @@ class CoarseSearch:
             self._others(first)
         if not self._tick():
             self._finish(first)
-        return self._found()
 
     @property
     def found(self) -> Found:
@@ -306,11 +313,10 @@ class ShallowSearch(CoarseSearch):
     def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, near: int = NEAR, inside: int = INSIDE):
         super().__init__(problem, scale, 1, False, near, inside)
 
-    def run(self) -> Found:
+    def _find(self) -> None:
         """Search until no better tree is near, or until the time is over."""
         self._columns_of_best()
         self._refine(self.best, np.zeros(0, int))
-        return self._found()
 
 
 class ThresholdSearch(CoarseSearch):

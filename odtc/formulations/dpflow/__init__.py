@@ -294,8 +294,8 @@ def _search(problem: Problem, start: HeapTree | None, progress, floor: float) ->
 
 def _search_constrained(problem: Problem, start: HeapTree | None, progress, floor: float) -> Searched:
     """Run the search first, for a limited time, if it may end soon. Otherwise find trees first, then a bound without
-    the constraints if the search itself would give one only late, then search. The rest of a time limit is used to
-    raise the bound."""
+    the constraints if the search itself would give one only late, then search. If the bound depends on the cost of the
+    best tree, the search runs before it, too. The rest of a time limit is used to raise the bound."""
     from odtc.formulations.dpflow import constrained
 
     def tell(bound: float) -> None:
@@ -312,6 +312,11 @@ def _search_constrained(problem: Problem, start: HeapTree | None, progress, floo
     multipliers = None
     with deadline.cut_short():
         start, multipliers = constrained.first(problem, start)
+    if constrained.trees_come_first(problem):
+        found = constrained.search_first(problem, start, progress, floor)
+        if found.proved or found.infeasible or found.interrupted:
+            return constrained.settled(problem, found)
+        start, floor = constrained.cheaper(problem, found.heap, start), max(floor, found.bound)
     with deadline.cut_short():
         if constrained.needs_floor(problem):
             part, most = FREE[problem.topology.depth <= constrained.SOON], FREE_MOST

@@ -218,6 +218,14 @@ def may_end_first(problem: Problem) -> bool:
     return seconds <= SEARCH_FRACTION * left
 
 
+def trees_come_first(problem: Problem) -> bool:
+    """Return whether a search that gives no bound runs before the searches for one: if these raise the bounds of many
+    subsets of columns to fractions of the cost of the known tree, a cheaper tree makes the goals lower, and so quicker
+    to prove."""
+    is_deep = problem.derived(Posed).problem.arrays.depth > DEEP
+    return is_deep and by_subsets(problem) and by_some_splits(problem)
+
+
 def search_first(problem: Problem, start: HeapTree | None, progress: Callable[..., None], floor: float) -> Searched:
     """Run `search` for its fraction of the remaining time; a later `search` continues from its results."""
     with deadline.within(deadline.time_share(np.inf, SEARCH_FRACTION)):
@@ -248,8 +256,8 @@ def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np
         multipliers = found.multipliers
         if found.tree is not None:
             start = cheaper(problem, posed.tree(*found.tree), start)
-    # At other depths, or with searches of subsets, the search at multipliers finds such a tree as quickly.
-    if left is not None and depth > SOON and (depth > DEEP or not by_subsets(problem)):
+    # At other depths, or with searches of subsets, other searches find such a tree as quickly.
+    if left is not None and depth > SOON and not by_subsets(problem):
         with deadline.within(deadline.time_share(np.inf, PRICED)):
             start = cheaper(problem, priced_tree(posed, multipliers, least_rows(problem)), start)
     return start, multipliers

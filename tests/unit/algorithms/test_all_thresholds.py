@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from odtc.algorithms.constrained import all_thresholds
-from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ThresholdSearch, takes
+from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ShallowSearch, ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, search
 from odtc.algorithms.constrained.sweeps import threshold_kernel
@@ -266,3 +266,23 @@ def test_a_long_search_keeps_its_start_and_has_a_valid_bound(seed, moments, monk
     assert found.bound <= best.bound and (not found.infeasible or best.infeasible)
     assert less.cost is None or best.cost <= found.cost <= less.cost
     assert found.split is None or keeps(problem, found.split, found.label)
+
+
+def test_another_run_near_the_same_tree_has_nothing_left_to_search(monkeypatch):
+    problem, scale = random_table(1)
+    of_depth_three = search(problem)
+    again = ShallowSearch(problem, scale, 3, 8)
+    assert again.start(of_depth_three.split, of_depth_three.label)
+    first = again.run()
+    with monkeypatch.context() as patch:
+        patch.setattr(again, "_search", lambda splits, upper: pytest.fail("searched near the same tree again"))
+        assert again.run() == first
+    stopped = ShallowSearch(problem, scale, 3, 8)
+    stopped.start(of_depth_three.split, of_depth_three.label)
+    stopped.watch(lambda: True, lambda bound, cost: None)
+    stopped.run()
+    searched = []
+    monkeypatch.setattr(stopped, "_search", lambda splits, upper: searched.append(splits) or stopped._found())
+    stopped.watch(lambda: len(searched) > 1, lambda bound, cost: None)
+    stopped.run()
+    assert searched

@@ -43,7 +43,7 @@ from odtc.trees.heap_tree import HeapTree
 # goal.
 PARTS = 0.5, 0.8, 0.9, 1.0
 GROWS = 2.0  # if no tree is known, the next goal for a subset is this multiple of its bound
-WHOLE = 0.2  # fraction of the time for a first bound over all columns together; only at depths above DEEP
+WHOLE = 0.05  # fraction of the time for a first bound over all columns together; only at depths above DEEP
 
 
 class Subset:
