@@ -7,6 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import odtc
 from odtc.errors import ChoiceError
+from odtc.problem.constraints.constraint import limits
 from tests import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -45,3 +46,18 @@ def test_there_is_no_model_to_build(name):
 def test_the_tuned_tree_is_the_same_each_time():
     trees = [odtc.fit(EXAMPLES / "monks" / "monks-3.csv", "cart_tuned", 2, folds=3).tree for _ in range(2)]
     assert trees[0] == trees[1]
+
+
+@pytest.mark.parametrize(
+    ("both", "tight"),
+    [
+        (("leaf_rows >= 20", "leaf_rows >= 2"), "leaf_rows >= 20"),
+        (("branch_nodes <= 4", "leaves <= 4"), "leaves <= 4"),
+        (("leaves <= 9", "branch_nodes <= 3"), "leaves <= 4"),
+    ],
+)
+def test_of_several_limits_cart_grows_within_the_tightest(both, tight):
+    problem = pipeline.pose(EXAMPLES / "monks" / "monks-1.csv", "cart", 4, encoding="onehot", constraints=both)
+    alone = pipeline.pose(EXAMPLES / "monks" / "monks-1.csv", "cart", 4, encoding="onehot", constraints=(tight,))
+    assert limits(problem) == limits(alone)
+    assert problem.module.tree(problem).split.tolist() == alone.module.tree(alone).split.tolist()

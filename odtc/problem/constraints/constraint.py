@@ -419,12 +419,12 @@ def expect(problem: Problem, heap: HeapTree) -> None:
 
 def limits(problem: Problem) -> dict[str, int]:
     """Return the limits that a heuristic can satisfy itself (its LIMITS): rows of the data in a leaf, leaves."""
-    bounds = {given.name: int(given.bound) for given in problem.constraints}
-    found = {
-        "least_rows": bounds.get("leaf_rows"),
-        "most_leaves": bounds.get("leaves", bounds["branch_nodes"] + 1 if "branch_nodes" in bounds else None),
-    }
-    return {name: bound for name, bound in found.items() if bound is not None}
+    found, most = {}, most_branch_nodes(problem)
+    if (least := least_rows(problem)) > 1:
+        found["least_rows"] = least
+    if most is not None:
+        found["most_leaves"] = most + 1
+    return found
 
 
 def least_missed(encoded: Encoded, heap: HeapTree, groups: list[Any]) -> HeapTree:
