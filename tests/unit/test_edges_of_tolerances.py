@@ -211,3 +211,9 @@ def test_a_solver_that_prints_six_digits_solves_costs_of_seven(tmp_path):
     found = odtc.solve(built, "lp_solve")
     assert (found.objective, found.bound) == pytest.approx((point.objective,) * 2, abs=1e-6)
     assert odtc.decode(built, found).verified
+
+
+def test_a_solver_may_use_all_of_its_tolerance():
+    """The difference of 1 and 1 - 1e-6 is a little more than 1e-6."""
+    assert 1 - (1 - TOLERANCE) > TOLERANCE
+    assert all(check.passed for check in check_point(model(), np.array([1 - TOLERANCE, 0.0])))
