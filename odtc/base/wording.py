@@ -191,7 +191,7 @@ FILE_KINDS = {
     ".tsv": "a table of data, which `odtc fit` and `odtc build` read",
     ".parquet": "a table of data, which `odtc fit` and `odtc build` read",
     ".html": "a page for the browser",
-    ".log": "the log of a solver",
+    ".log": "the log of a solver, which `odtc decode --log` reads next to the solution file",
     ".certificate.json": "a certificate, which `odtc verify` checks",
     ".columns.json": "the columns of a run of cg",
     ".tune.json": "the scores of `odtc tune`",

@@ -28,7 +28,7 @@ from odtc.fileformats.model_files import identity_in
 from odtc.model.blocks import Block, NamedBlock
 from odtc.model.milp import Model
 from odtc.model.name_spans import Words
-from odtc.model.points import align
+from odtc.model.points import align, name_list
 from odtc.model.solution import NO_POINT, Termination
 
 
@@ -133,6 +133,19 @@ class RawPoint:
                 "belongs to another model"
             )
         return align(blocks, self.names, self.values)
+
+    def expect_nonzero(self, model: Model, x: np.ndarray) -> None:
+        """Raise SolutionError if a variable of the model that cannot be 0 is 0 in the point `x`, float64 (columns,),
+        because the file has no value of it, as if it was cut off between two lines."""
+        size = len(model.col_lower)
+        at = np.flatnonzero((x[:size] == 0) & ((model.col_lower > 0) | (model.col_upper < 0)))
+        if self.names is None or len(self.names) >= size or not len(at):
+            return
+        (name,) = name_list(model.columns)[at[0] : at[0] + 1]
+        raise SolutionError(
+            f"expected a value of {name!r}, which is not 0 in any solution, got values of {len(self.names):,} of "
+            f"{size:,} variables without it; the file is cut off or has only some variables: write it again, with all"
+        )
 
     def left_out(self, size: int) -> str:
         """Report how many of the `size` variables of a model have no value in the file; "" if none, or if the format

@@ -251,7 +251,7 @@ def _outcome(
     if x is not None and model.integrality.any():
         whole = x[model.integrality.astype(bool)]
         if np.abs(whole - np.round(whole)).max() > BROKEN:
-            x, message = None, "its point is fractional: the relaxation, not a solution"
+            x, message = None, "its point is fractional, so it is no solution; another --seed or --solver may find one"
     if termination is None:
         termination = Termination.UNKNOWN if x is not None or stopped else Termination.ERROR
     if termination == Termination.ERROR:

@@ -478,6 +478,8 @@ def open_solution(
     model = described(manifest, Path(path)) if of is None else of.as_built
     model = replace(model, identity=manifest.identity, content=manifest.content)
     x = point_of(manifest, model, raw, content, Path(path))
+    if x is not None and not model.rowless:
+        raw.expect_nonzero(model, x)
     claimed = record.claimed if record is not None else raw.objective
     objective = printed_objective(model, x[: model.n_cols], claimed) if x is not None else None
     if x is not None and model.rowless:  # the costs of its columns are not known, but the cost of the tree is

@@ -213,7 +213,7 @@ class Manifest:
         if raw.n_columns is not None and raw.n_columns != self.n_cols:
             raise SolutionError(
                 f"the solution has {raw.n_columns} columns, the model of the manifest {self.n_cols}; "
-                "it belongs to another model: name its manifest with --manifest"
+                "it is cut off or belongs to another model: name its manifest with --manifest"
             )
         if raw.names is not None and len(raw.names) and FIXED_NAME.match(raw.names[0]):
             places = raw.names.places("C", [(7, 0, self.n_cols)], mark="")

@@ -198,6 +198,7 @@ def no_solution_text(
             else ""
         ),
         Termination.INTERRUPTED: "it was interrupted before it had one",
+        Termination.UNKNOWN: "it ended as unknown" + ("" if solution.message else ", and only its log may state why"),
     }.get(solution.termination, f"it ended as {solution.termination.words}")
     return (
         f"{solution.solver or 'the solver'} found no solution: "
