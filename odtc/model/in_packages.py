@@ -13,6 +13,8 @@ from odtc.errors import ModelError, SolverError
 from odtc.model.arrays import Arrays
 from odtc.model.points import name_list
 
+HIGHS_LARGEST = 1e15  # its option large_matrix_value: it refuses coefficients from here on
+
 
 def scipy_keywords(model: Arrays) -> dict[str, Any]:
     """Return the keywords of scipy.optimize.milp.
@@ -75,7 +77,14 @@ def pass_to_highs(highs: Any, arrays: Any) -> None:
         arrays.integrality.astype(np.int32),
     )
     if status == highspy.HighsStatus.kError:
-        raise SolverError("HiGHS refuses the model's arrays")
+        largest = float(np.abs(A.data).max(initial=0.0))
+        why = (
+            f": it takes coefficients below {HIGHS_LARGEST:g}, the largest is {largest:.3g}; divide the weights or "
+            "costs by a power of ten, or use another solver"
+            if largest >= HIGHS_LARGEST
+            else ""
+        )
+        raise SolverError(f"HiGHS refuses the model's arrays{why}")
 
 
 def new_highs() -> Any:

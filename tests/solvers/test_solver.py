@@ -306,3 +306,8 @@ def test_a_solver_whose_end_is_wanted_by_another(fake, seed, tmp_path):
     assert (found.termination, found.has_solution, found.bound) == ("interrupted", True, {1: 1, 2: 1.5}[seed])
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_a_coefficient_that_highs_refuses_is_named():
+    found = solve(model([1, 1, 1], [[1, 2e15, 0], [0, 1, 1]], 0, np.inf))
+    assert found.termination == "error" and "takes coefficients below 1e+15, the largest is 2e+15" in found.message
