@@ -69,7 +69,8 @@ class PlugInFile:
         return kind
 
     def load(self) -> ModuleType:
-        """Return the module of the file, which is run once. Raises ChoiceError if it cannot be."""
+        """Return the module of the file, which is run once; its NAME is that of the file unless it has another. Raises
+        ChoiceError if it cannot be."""
         name = f"odtc_plug_in_{self.path.stem}"
         known = sys.modules.get(name)
         if known is not None and known.__file__ == str(self.path):
@@ -84,6 +85,7 @@ class PlugInFile:
             except BaseException:
                 del sys.modules[name]
                 raise
+        vars(module).setdefault("NAME", self.name)
         return module
 
 
@@ -109,6 +111,20 @@ def named_files() -> Iterator[PlugInFile]:
                 file for file in sorted(path.glob("[!_]*.py")) if not file.match("test_*") and file.stem != "conftest"
             ]
         yield from map(PlugInFile, inside)
+
+
+def place_of_fault(problem: BaseException) -> str:
+    """Return the plug-in file and the line where an exception was raised or through which it came, as "file, line N";
+    "" if it did not come from a plug-in file."""
+    from traceback import extract_tb  # a command that ends well does not need it
+
+    files = {str(file.path) for file in named_files()}
+    lines = [
+        f"{str(frame.filename)!r}, line {frame.lineno}"
+        for frame in extract_tb(problem.__traceback__)
+        if frame.filename in files
+    ]
+    return lines[-1] if lines else ""
 
 
 def named_places() -> Iterator[Path]:

@@ -89,11 +89,13 @@ class Hook:
 @value_class
 class Contract:
     """Abilities that the members of a registry must have (`always`), of which they need at least one (`one_of`, if not
-    empty), and which are optional (`may`). A module that defines one required name of an ability must define all."""
+    empty), and which are optional (`may`). A module that defines one required name of an ability must define all.
+    `unfit` returns why the values of a complete module are invalid, as a part of a sentence, or ""."""
 
     always: tuple[type, ...]
     one_of: tuple[type, ...] = ()
     may: tuple[type, ...] = ()
+    unfit: Callable[[Any], str] | None = None
 
     @cached_property
     def hooks(self) -> dict[str, Hook]:
@@ -126,7 +128,8 @@ class Contract:
             ways = [", ".join(hook.words for hook in self.required(ability)) for ability in self.one_of]
             return f"is not complete: expected {'; or '.join(ways)}; it has none of these"
         wrong = (hook.misfit(own[name]) for name, hook in self.hooks.items() if name in own)
-        return next((f"does not fit: {why}" for why in wrong if why), "")
+        why = next(filter(None, wrong), "") or (self.unfit(module) if self.unfit else "")
+        return f"does not fit: {why}" if why else ""
 
     def _near_names(self, own: dict[str, Any]) -> dict[str, Hook]:
         """Return the public names of a module that look like misspellings of declared names that it lacks."""

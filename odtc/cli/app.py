@@ -19,7 +19,7 @@ import typer
 from odtc import __version__
 from odtc.base import commit, interrupts, system, threads
 from odtc.base.commit import tell_by
-from odtc.base.plug_ins import take_option
+from odtc.base.plug_ins import place_of_fault, take_option
 from odtc.base.wording import on_command_line
 from odtc.cli import console
 from odtc.cli.help_page import CommandHelp, GroupHelp
@@ -263,9 +263,12 @@ def _failed(problem: BaseException) -> int:
     elif not (said := _of_the_machine(problem)):
         if os.environ.get("ODTC_TRACEBACK"):
             raise problem
+        place, what = place_of_fault(problem), f"({type(problem).__name__}: {_one_line(problem)})"
         said = (
-            f"a fault in odtc itself ({type(problem).__name__}: {_one_line(problem)}); please report it, "
-            "with what ODTC_TRACEBACK=1 in the environment makes it print"
+            f"a fault in the plug-in {place} {what}; ODTC_TRACEBACK=1 in the environment prints where it came from"
+            if place
+            else f"a fault in odtc itself {what}; please report it, with what ODTC_TRACEBACK=1 in the environment "
+            "makes it print"
         )
     console.say(f"odtc: error: {said}")
     return 1

@@ -18,6 +18,7 @@ from odtc.errors import ModelError
 from odtc.model import vectors
 from odtc.model.blocks import Axis, Block, Cells, NamedBlock, PickedBlock, is_counting, unused_name
 from odtc.model.milp import SMALL, CountedModel, CountedTerm, Model, Term
+from odtc.model.own_parts import PORTABLE, is_portable
 from odtc.model.vectors import Joined, replaced
 
 LABEL_BYTES = 80  # of a column or a row: cost, bounds, kind, name, and copies while they are joined
@@ -83,6 +84,7 @@ class ModelBuilder:
         ModelError
             If the model has more columns than an index or the memory can hold.
         """
+        _expect_portable(name, axes)
         block = Block(name, axes, self._n_cols, role)
         if positions is not None:
             block = PickedBlock(name, axes, self._n_cols, role, positions)
@@ -108,6 +110,7 @@ class ModelBuilder:
         If the model has a block of rows of this name, a number is appended: side constraints and cuts do not know the
         rows of a formulation, and no file may have two rows of one name.
         """
+        _expect_portable(name, axes)
         name = unused_name(name, self._rows)
         block = Block(name, axes, self._n_rows)
         self._rows.append(block)
@@ -197,3 +200,9 @@ def _some(values: ArrayLike, size: int) -> int:
     """Return the number of nonzero values after broadcasting to `size`, which repeats all values equally often."""
     values = np.asarray(values)
     return int(np.count_nonzero(values)) * size // max(1, values.size)
+
+
+def _expect_portable(name: str, axes: tuple[Axis, ...]) -> None:
+    """Raise ModelError for a name of a block that some format cannot write; its labels follow behind `_`."""
+    if not is_portable(f"{name}_0" if axes else name):
+        raise ModelError(f"expected a name of a block of variables or constraints of {PORTABLE}, got {name!r:.80}")

@@ -30,6 +30,26 @@ RESERVED = frozenset(
 )
 
 
+PORTABLE = (
+    "ASCII letters, digits and _ that begin with a letter, but neither with e nor with inf, and are not words of MPS "
+    "or LP files (obj, nan, st, bounds, …), as some readers take these for numbers or sections"
+)
+
+
+def is_portable(name: object) -> bool:
+    """Return whether all formats can write this name of a variable or constraint, as `PORTABLE` states."""
+    return (
+        isinstance(name, str)
+        and name.isascii()
+        and name.replace("_", "a").isalnum()
+        and name[0].isalpha()
+        and name[0] not in "eE"
+        and not name.lower().startswith("inf")
+        and name.lower() not in RESERVED
+        and len(name) <= MOST_NAME
+    )
+
+
 def with_rows(
     model: Arrays, rows: Any, lower: ArrayLike, upper: ArrayLike, names: Sequence[str] | None
 ) -> dict[str, Any]:
@@ -238,21 +258,8 @@ def _names(given: Sequence[str] | None, stem: str, n: int, taken: list[str]) -> 
     if len(names) != n:
         raise ModelError(f"expected {n} names, got {len(names)}")
     for name in names:
-        if (
-            not isinstance(name, str)
-            or not name.isascii()
-            or not name.replace("_", "a").isalnum()
-            or not name[0].isalpha()
-            or name[0] in "eE"
-            or name.lower().startswith("inf")
-            or name.lower() in RESERVED
-            or len(name) > MOST_NAME
-        ):
-            raise ModelError(
-                "expected names of ASCII letters, digits and _ that begin with a letter, but neither with e nor with "
-                "inf, and are not words of MPS or LP files (obj, nan, st, bounds, …), as some readers take these for "
-                f"numbers or sections, got {str(name)!r:.80}"
-            )
+        if not is_portable(name):
+            raise ModelError(f"expected names of {PORTABLE}, got {str(name)!r:.80}")
         if name in known:
             raise ModelError(f"expected names that the model has not, got {name!r}")
         known.add(name)

@@ -30,7 +30,7 @@ def test_cuts_and_constraints_know_no_role(package):
 
 
 class Split:
-    """A formulation whose branch columns are two blocks, one for even and one for odd tests, without any role."""
+    """A formulation whose branch columns are two blocks, one for even splits and one for odd ones, without any role."""
 
     def __init__(self, problem):
         self.problem = problem
@@ -39,19 +39,19 @@ class Split:
         tree, F = self.problem.topology, self.problem.encoded.n_candidate_splits
         m = ModelBuilder("split")
         m.columns("fill", Axis("any", 2))
-        for name, size in (("even", (F + 1) // 2), ("odd", F // 2)):
+        for name, size in (("low", (F + 1) // 2), ("high", F // 2)):
             m.columns(name, node_axis(tree.branch_nodes), Axis("place", size), integer=True)
         return replace(m.finish(), problem=self.problem)
 
     def says(self, problem, model):
-        even, odd = (next(block for block in model.columns if block.name == name) for name in ("even", "odd"))
+        low, high = (next(block for block in model.columns if block.name == name) for name in ("low", "high"))
         both = np.arange(2)[:, None], np.arange(2)
         axes = (node_axis(problem.topology.branch_nodes), Axis("split", 4))
         half = (
-            Part(even, ("node", lambda at: at["split"] // 2), 1.0),
-            Part(odd, ("node", lambda at: at["split"] // 2), 2.0),
+            Part(low, ("node", lambda at: at["split"] // 2), 1.0),
+            Part(high, ("node", lambda at: at["split"] // 2), 2.0),
         )
-        nodes = Expression(axes[:1], tuple(Part(block, ("node", both[1]), 3.0) for block in (even, odd)))
+        nodes = Expression(axes[:1], tuple(Part(block, ("node", both[1]), 3.0) for block in (low, high)))
         return {Statement.SPLITS_ON: Expression(axes, half), Statement.BRANCHES: nodes}
 
 
@@ -62,10 +62,10 @@ def test_an_expression_of_two_blocks_is_its_sum():
     point = model.split(np.arange(model.n_cols, dtype=float))
     asks = said[Statement.SPLITS_ON].value(point)
     place = np.arange(4) // 2
-    np.testing.assert_array_equal(asks, point["even"][:, place] + 2 * point["odd"][:, place])
+    np.testing.assert_array_equal(asks, point["low"][:, place] + 2 * point["high"][:, place])
     branches = said[Statement.BRANCHES]
     np.testing.assert_array_equal(
-        branches.value(point), 3 * (point["even"][:, :2].sum(axis=1) + point["odd"][:, :2].sum(axis=1))
+        branches.value(point), 3 * (point["low"][:, :2].sum(axis=1) + point["high"][:, :2].sum(axis=1))
     )
     m = ModelBuilder.onto(model)
     branches.add(m, m.rows("all", upper=1), (), branches.labels())

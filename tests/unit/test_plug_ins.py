@@ -16,7 +16,7 @@ from odtc.data.encoding import ENCODINGS
 from odtc.errors import ChoiceError, SetAsideWarning
 from odtc.testing.suite import KINDS
 from odtc.trees.exporting import EXPORTERS
-from tests.command_line import environment, odtc, refused
+from tests.command_line import MONKS, environment, odtc, refused
 
 ROOT = Path(__file__).parents[2]
 WHOLE = """SUMMARY = "none"
@@ -205,3 +205,42 @@ def test_a_cut_whose_module_bears_another_name_gives_its_rows_and_the_manifest_s
     of = f"as_registered.py (sha256 {hashlib.sha256(own.encode()).hexdigest()[:12]})"
     assert told["plug_ins"] == [{"type": "cut family", "name": "as_registered", "origin": of}]
     assert "plug_ins" not in json.loads((tmp_path / "plain.odt.json").read_text())
+
+
+CUT = """from odtc.extend import EVERY_TREE, Axis, CutRows, Need, Statement, needed
+
+TYPE = "cut"
+SUMMARY = "of a test"
+NEEDS = ((Need(Statement.CORRECT),),)
+VALID = EVERY_TREE
+
+
+def rows(problem, model, point=None):
+    q = needed(problem, model, Statement.CORRECT)
+    return (CutRows("whole", q.axes, tuple(q.entries(q.labels(), q.labels())), upper=1.0),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("((Need(Statement.CORRECT),),)", "(Need(Statement.CORRECT),)", "expected NEEDS as a tuple of tuples of Need"),
+        ("VALID = EVERY_TREE", "VALID = 'all'", "expected VALID = EVERY_TREE or AN_OPTIMUM, got 'all'"),
+        (
+            "upper=1.0),)",
+            "upper=1.0))",
+            "expected a tuple of CutRows from rows() of the cut family 'mine', got CutRows",
+        ),
+        ('CutRows("whole"', 'CutRows("my row"', "expected a name of a block of variables or constraints of ASCII"),
+        ('CutRows("whole"', 'CutRows("e1"', "begin with a letter, but neither with e"),
+        ("    return", "    1 / 0\n    return", "mine.py', line 11 (ZeroDivisionError: division by zero); ODTC_TRACE"),
+    ],
+)
+def test_a_mistake_in_a_cut_family_is_told_as_one_of_the_plug_in(old, new, said, tmp_path, monkeypatch):
+    words = ("build", MONKS / "monks-1.csv", "--cuts", "mine", "--depth", 1, "-o", "m")
+    for folder, text in ((tmp_path / "good", CUT), (tmp_path / "bad", CUT.replace(old, new))):
+        folder.mkdir()
+        (folder / "mine.py").write_text(text)
+        monkeypatch.setenv("ODTC_PLUGINS", str(folder / "mine.py"))
+        done = odtc(*words, folder=folder)
+        assert done.code == 0 if text == CUT else said in refused(done)

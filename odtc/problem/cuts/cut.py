@@ -20,7 +20,7 @@ from odtc.model.blocks import Axis, Cells
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.model.vectors import replaced
-from odtc.problem.expressions import Statement, missing, stated
+from odtc.problem.expressions import Need, Statement, missing, stated
 from odtc.problem.formulation import Iterative
 from odtc.problem.problem import Problem
 from odtc.problem.support import able
@@ -53,6 +53,16 @@ class CutFamily(Protocol):
         return heap
 
 
+def _unfit(module: Any) -> str:
+    """Return why the constants of a cut family are invalid, as a part of a sentence; "" if they are valid."""
+    if module.VALID not in (EVERY_TREE, AN_OPTIMUM):
+        return f"expected VALID = EVERY_TREE or AN_OPTIMUM, got {module.VALID!r}"
+    needs = module.NEEDS
+    if not needs or not all(isinstance(each, tuple) and all(isinstance(one, Need) for one in each) for each in needs):
+        return f"expected NEEDS as a tuple of tuples of Need, such as ((Need(Statement.CORRECT),),), got {needs!r:.80}"
+    return ""
+
+
 CUTS = Registry(
     "cut family",
     "odtc.problem.cuts.families",
@@ -66,7 +76,7 @@ CUTS = Registry(
         "class_sizes",
         "one_per_class",
     ),
-    Contract(always=(CutFamily,)),
+    Contract(always=(CutFamily,), unfit=_unfit),
     "odtc.cuts",
 )
 
@@ -171,6 +181,8 @@ def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
     They are user cuts, which a solver may leave out, if the model's own rows imply them at integer points. That is not
     the case if a loop adds rows to the model later: there, CPLEX may return points that violate them.
     """
+    if not isinstance(rows, tuple) or not all(isinstance(part, CutRows) for part in rows):
+        raise ChoiceError(f"expected a tuple of CutRows from rows() of the cut family {name!r}, got {rows!r:.80}")
     m, names = ModelBuilder.onto(model), []
     for part in rows:
         block = m.rows(part.name, *part.axes, lower=part.lower, upper=part.upper)
