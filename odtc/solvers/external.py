@@ -21,6 +21,7 @@ from odtc.base.system import lend, program_environment, run_folder
 from odtc.base.templates import render, render_line
 from odtc.base.text import show_number
 from odtc.base.value_class import value_class
+from odtc.base.wording import option
 from odtc.errors import SolutionError, SolverError
 from odtc.fileformats.model_files import FORMATS, write_model
 from odtc.fileformats.portable_subset import compare, portable
@@ -251,7 +252,7 @@ def _outcome(
     if x is not None and model.integrality.any():
         whole = x[model.integrality.astype(bool)]
         if np.abs(whole - np.round(whole)).max() > BROKEN:
-            x, message = None, "its point is fractional, so it is no solution; another --seed or --solver may find one"
+            x, message = None, f"its point is fractional; another {option('seed')} or {option('solver')} may help"
     if termination is None:
         termination = Termination.UNKNOWN if x is not None or stopped else Termination.ERROR
     if termination == Termination.ERROR:
