@@ -22,7 +22,7 @@ from odtc.verification.node_cuts import Rows
 
 SLOTS = 80  # maximum number of stored evaluated cuts; few are needed, because intervals are halved
 FIRST = 10  # columns that are counted first at a cut: in turn those of the least bounds on its left and on its right
-NOTED = 16  # maximum number of cuts of a column whose bounds are kept for the next state, and
+NOTED = 64  # maximum number of cuts of a column whose bounds are kept for the next state, and
 NUMBERS = 1 << 21  # maximum number of these bounds in total
 PAUSED = -1  # returned in place of a cost
 NARROW = 2**30  # total cost of rows below which sums have 32 bits, of which a processor compares more at once
