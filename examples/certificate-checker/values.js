@@ -35,7 +35,7 @@ const largest = (lines, column) => lines.reduce((most, line) => Math.max(most, M
 
 // A number as odtc writes it: the shortest text that reads back as the same double.
 function showNumber(v) {
-  if (Number.isInteger(v) && Math.abs(v) < 1e15) return String(v);
+  if (Number.isInteger(v) && Math.abs(v) < 2 ** 53) return String(v);
   if (Math.abs(v) < 1e16 && Math.abs(v) >= 1e-4) return Number.isInteger(v) ? `${v}.0` : String(v);
   const [digits, power] = v.toExponential().split("e");
   return `${digits}e${power[0]}${power.slice(1).padStart(2, "0")}`;

@@ -7,13 +7,15 @@ from itertools import islice
 
 WARNING = "WARNING: "  # how a message begins that a reader or a caller must not miss
 
+MAX_WHOLE = 2**53  # whole numbers below it are written as such: each is a double of its own
+
 IRREGULAR = {"leaf": "leaves"}
 
 
 def show_number(value: float) -> str:
     """Return the shortest text that reads back as the same double: 3 rather than 3.0."""
     value = float(value)
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(int(value)) if value.is_integer() and abs(value) < MAX_WHOLE else repr(value)
 
 
 def show_figure(value: float, digits: int = 4) -> str:

@@ -55,7 +55,7 @@ def label_of(name: str, label_type: str) -> Label:
     if label_type == BOOL:
         return bool(("false", "true").index(name.lower()))
     if label_type == INT:
-        return int(name.removesuffix(".0"))  # as doubles from 1e15 on are written
+        return int(name)
     return float(name) if label_type == FLOAT else name
 
 
