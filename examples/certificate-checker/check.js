@@ -7,7 +7,7 @@
 // Exit code 0 and "proved", or 1 and the first thing that is not so. The page of `odtc report` runs this program, too: only
 // main and bytesOf use modules of node.
 "use strict";
-const { Refused, expect, EXACT, whole } = require("./values.js");
+const { Refused, refuse, expect, EXACT, whole } = require("./values.js");
 const { readData } = require("./data.js");
 const { MEASURES, scaled, wholeOf } = require("./leaf-costs.js");
 const { ASKED } = require("./tree.js");
@@ -75,9 +75,20 @@ function termsOf(facts, data) {
   ].join("; ");
 }
 
+// Options of tables by which odtc read the file, and which this checker does not know.
+const UNKNOWN = ["header", "separator", "comment", "skip_lines", "on_bad_line", "text_encoding", "sheet", "dates", "only_missing"];
+
+function readNamed(file, bytes, source) {
+  try { return readData(file, bytes, source); } catch (problem) {
+    const options = UNKNOWN.filter((key) => source[key] !== undefined && source[key] !== null);
+    if (!(problem instanceof Refused) || !options.length) throw problem;
+    return refuse(`${problem.message}; odtc read the file with ${options.join(" and ")}, which this checker does not know: use \`odtc verify --certificate\``);
+  }
+}
+
 // The two lines that state what a certificate proves on the bytes of a data file.
 function statements(facts, file, bytes) {
-  const data = readData(file, bytes, facts.data), proof = check(facts, data);
+  const data = readNamed(file, bytes, facts.data), proof = check(facts, data);
   const kept = (facts.of && facts.of.constraints) || [], asked = kept.length ? ` that satisfies ${kept.join(" and ")}` : "";
   return [
     (proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.candidates} splits${asked.replace(" that", "")} on ${data.fileRows} rows; `
@@ -91,9 +102,12 @@ function statements(facts, file, bytes) {
 const OTHER_FILE = "the data file is not the one that the certificate was made of (its SHA-256 differs); it proves its tree here too";
 const refusal = (problem) => `refused: ${problem instanceof Refused ? problem.message : `${problem.name}: ${problem.message}`}`;
 
+const isPacked = (file, bytes) => /\.gz$/i.test(file) || (bytes[0] === 0x1f && bytes[1] === 0x8b);
+const PACKED = "the data file is packed, and cannot be unpacked here; unpack it first";
+
 function bytesOf(file) {
   const bytes = require("fs").readFileSync(file);
-  return /\.gz$/i.test(file) ? require("zlib").gunzipSync(bytes, { maxOutputLength: 2 ** 30 }) : bytes;
+  try { return isPacked(file, bytes) ? require("zlib").gunzipSync(bytes, { maxOutputLength: 2 ** 30 }) : bytes; } catch { return refuse(PACKED); }
 }
 
 function main([file, given]) {
@@ -112,4 +126,4 @@ function main([file, given]) {
 }
 
 if (require.main === module) process.exitCode = main(process.argv.slice(2));
-module.exports = { check, statements, refusal, bytesOf, OTHER_FILE };
+module.exports = { check, statements, refusal, bytesOf, isPacked, OTHER_FILE, PACKED };

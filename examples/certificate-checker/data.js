@@ -1,6 +1,6 @@
-// The data of a certificate, read from the bytes of its file (unpacked, if it ends in .gz) by the words of its object "data".
+// The data of a certificate, read from the bytes of its file (unpacked, if they are gzip) by the words of its object "data".
 "use strict";
-const { expect, NUMBER, PADDED, isNumber, levels, trim, trimName } = require("./values.js");
+const { expect, refuse, NUMBER, PADDED, isNumber, levels, trim, trimName } = require("./values.js");
 const taskOf = require("./targets.js");
 const { heldOut } = require("./held-out.js");
 const { plainBy } = require("./written-numbers.js");
@@ -29,18 +29,23 @@ function records(text, sign) {
   return rows;
 }
 
+function decoded(bytes, coding) {
+  try { return new TextDecoder(coding, { fatal: true }).decode(bytes); } catch { return refuse(`the data file is not ${coding.slice(0, 6).toUpperCase()} text`); }
+}
+
 function readTable(file, bytes) {
-  expect(/\.(csv|tsv|tab|txt)(\.gz)?$/i.test(file), `expected a file that ends in .csv, .tsv, .tab or .txt, or in one of these and .gz, got ${file}; this checker reads no others`);
+  expect(/\.(csv|tsv|tab|txt)(\.gz)?$/i.test(file), `expected a file that ends in .csv, .tsv, .tab or .txt, or in one of these and .gz, got ${file}; this checker reads no others, but you can rename a file of such text`);
   const mark = bytes.length < 2 ? 0 : (bytes[0] << 8) | bytes[1], coding = mark === 0xfffe ? "utf-16le" : mark === 0xfeff ? "utf-16be" : "utf-8";
-  const text = new TextDecoder(coding, { fatal: true }).decode(bytes).replace(/^[\r\n]+/, "");
-  const header = text.replace(/"[^"]*"/g, "").split(/[\r\n]/, 1)[0];
+  const text = decoded(bytes, coding).replace(/^[\r\n]+/, ""), named = /^sep=([,;\t|])[\r\n]+/i.exec(text); // Excel's line
+  const table = named ? text.slice(named[0].length) : text, header = table.replace(/"[^"]*"/g, "").split(/[\r\n]/, 1)[0];
   const signs = /\.txt(\.gz)?$/i.test(file) ? ["\t", ",", ";"] : [",", ";", "\t"];
   const often = (s) => header.split(s).length, found = signs.reduce((a, s) => (often(s) > often(a) ? s : a));
-  const sign = /\.(tsv|tab)(\.gz)?$/i.test(file) ? "\t" : !header.includes(found) && header.includes("|") ? "|" : found;
-  const [first, ...rows] = records(text, sign);
+  const sign = named ? named[1] : /\.(tsv|tab)(\.gz)?$/i.test(file) ? "\t" : !header.includes(found) && header.includes("|") ? "|" : found;
+  const [first, ...rows] = records(table, sign);
+  expect(first, "the data file is empty");
   const all = first.map(trimName), places = all.map((_, j) => j).filter((j) => !j || all[j]), names = places.map((j) => all[j]);
   expect(new Set(names).size === names.length, "the data has repeated columns");
-  rows.forEach((row, i) => expect(row.length === all.length, `row ${i + 1} of the data has ${row.length} cells`));
+  rows.forEach((row, i) => expect(row.length === all.length, `row ${i + 1} of the data has ${row.length} cells, and its header ${all.length}`));
   const cells = rows.map((row) => row.map((cell) => (MISSING.has(trim(cell)) ? null : trim(cell))));
   expect(cells.every((row) => row.every((cell, j) => cell === null || !j || all[j])), "the data has cells in a column without a name");
   return { names, cells: cells.map((row) => places.map((j) => row[j])) };

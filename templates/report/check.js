@@ -17,7 +17,7 @@
       return made[name].exports;
     }
 
-    const { statements, refusal, OTHER_FILE } = require("./check.js"), { refuse } = require("./values.js");
+    const { statements, refusal, isPacked, OTHER_FILE, PACKED } = require("./check.js"), { refuse } = require("./values.js");
     async function digestOf(bytes) {
       if (!globalThis.crypto || !crypto.subtle) return null;
       return [...new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))].map(v => v.toString(16).padStart(2, "0")).join("");
@@ -25,7 +25,7 @@
     async function unpacked(bytes, largest) {
       const parts = [], reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
       for (let size = 0; ;) {
-        const { done, value } = await reader.read();
+        const { done, value } = await reader.read().catch(() => refuse(PACKED));
         if (done) return new Blob(parts).arrayBuffer();
         if ((size += value.length) > largest) refuse(`the data file unpacks to more than ${largest} bytes`);
         parts.push(value);
@@ -33,7 +33,8 @@
     }
     return async function check({ file, facts, largest }) {
       try {
-        const bytes = await file.arrayBuffer(), plain = /\.gz$/i.test(file.name) ? await unpacked(bytes, largest) : bytes;
+        const bytes = await file.arrayBuffer(), packed = isPacked(file.name, new Uint8Array(bytes));
+        const plain = packed ? await unpacked(bytes, largest) : bytes;
         const lines = statements(facts, file.name, new Uint8Array(plain)), digest = facts.data.sha256 ? await digestOf(bytes) : null;
         if (digest === null) lines.push("the SHA-256 of the data file was not compared, because the certificate states none or this browser computes none");
         else lines.push(digest === facts.data.sha256 ? "the data file is the one that the certificate was made of (its SHA-256 is equal)" : OTHER_FILE);

@@ -71,7 +71,10 @@ def test_the_page_refuses_other_data_and_names_the_files_that_it_reads(run, brow
     (said,) = checked(shown, "monks-1.xlsx", DATA)
     assert said.startswith("refused: expected a file that ends in .csv, .tsv, .tab or .txt"), said
     (said,) = checked(shown, "monks-1.csv.gz", DATA)
-    assert said.startswith("refused: "), said
+    assert said == "refused: the data file is packed, and cannot be unpacked here; unpack it first"
+    assert checked(shown, "monks-1.csv", b"") == ["refused: the data file is empty"]
+    assert checked(shown, "monks-1.csv", b"\xff") == ["refused: the data file is not UTF-8 text"]
+    assert checked(shown, "monks-1.csv", gzip.compress(DATA))[0].startswith("proved: ")
     shuffled = checked(shown, "monks-1.csv", "".join([lines[0], *lines[:0:-1]]).encode())
     assert shuffled[0].startswith("proved: ") and "SHA-256 differs" in shuffled[2]
     assert "Choose the data file first" in shown.evaluate(

@@ -1,6 +1,7 @@
 """The checker in JavaScript (examples/certificate-checker) agrees with ours: on certificates, and on forgeries."""
 
 import copy
+import gzip
 import json
 import os
 import random
@@ -22,6 +23,7 @@ from odtc.formulations.dpflow.write_constrained_certificate import certify_const
 from odtc.verification.certificate import check
 from tests import pipeline
 from tests.command_line import CHECKOUT
+from tests.command_line import odtc as command
 from tests.unit.test_certificate import example
 from tests.unit.test_constrained_certificate import FORGED_ORDERS, SETS, UNSATISFIED, corrupted, small
 
@@ -428,3 +430,56 @@ def test_both_read_numbers_as_people_write_them(decimal, tmp_path):
     said = asked([facts, *others], file)
     assert [line.split()[0] for line in said] == ["proved", "refused", "refused", "refused"], said
     assert [ours(one, file).split()[0] for one in [facts, *others]] == ["proved", "refused", "refused", "refused"]
+
+
+TABLE = "a,b,y\n" + "".join(f"{at % 5},{at % 3},{'pq'[at % 5 > 2]}\n" for at in range(30))
+OTHER_TEXTS = {
+    "sep": ("t.csv", b"sep=;\r\n" + TABLE.replace(",", ";").encode(), (), "proved"),
+    "gzip by another name": ("t.csv", gzip.compress(TABLE.encode()), (), "proved"),
+    "two parts of gzip": ("t.csv.gz", gzip.compress(TABLE.encode()) + gzip.compress(b"1,1,p\n"), (), "proved"),
+    "separator": ("t.csv", TABLE.encode(), ("--separator", ","), "proved"),
+    "skipped": ("t.csv", b"title\n" + TABLE.encode(), ("--skip-lines", 1), "read the file with skip_lines, which this"),
+    "latin": (
+        "t.csv",
+        TABLE.replace("a", "\xe4").encode("latin-1"),
+        ("--text-encoding", "latin-1"),
+        "is not UTF-8 text; od",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_TEXTS)
+def test_the_second_checker_reads_the_files_that_odtc_reads_or_names_the_option(name, tmp_path):
+    file, data, options, words = OTHER_TEXTS[name]
+    (tmp_path / file).write_bytes(data)
+    certified(tmp_path, file, *options)
+    assert words in node_says(tmp_path / "r.certificate.json", tmp_path / file)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "refused: the data file is empty"),
+        (b"\n\n", "refused: the data file is empty"),
+        (b"\xff", "refused: the data file is not UTF-8 text"),
+        (b"\xff\xfea", "refused: the data file is not UTF-16 text"),
+        (gzip.compress(TABLE.encode())[:-9], "refused: the data file is packed, and cannot be unpacked here"),
+    ],
+)
+def test_the_second_checker_says_in_a_sentence_what_a_file_lacks(data, words, tmp_path):
+    (tmp_path / "t.csv").write_text(TABLE)
+    certified(tmp_path, "t.csv")
+    (tmp_path / "t.csv").write_bytes(data)
+    assert node_says(tmp_path / "r.certificate.json", tmp_path / "t.csv").startswith(words)
+
+
+def certified(folder: Path, file: str, *options) -> None:
+    """Writes r.certificate.json of a data file."""
+    said = command("fit", file, "--depth", 1, "--certificate", "-o", "r", *options, folder=folder)
+    assert said.code == 0, said.err
+
+
+def node_says(certificate: Path, data: Path) -> str:
+    """What check.js prints of a certificate and a data file."""
+    done = subprocess.run(["node", CHECKER, certificate, data], capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout + done.stderr
