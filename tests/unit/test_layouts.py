@@ -948,3 +948,19 @@ def test_two_columns_of_one_name_are_refused_in_a_workbook_as_in_a_text(tmp_path
         assert said.code == 1 and "expected different column names" in said.err and "(--ignore x)" in said.err
     said = command("inspect", "b.xlsx", "--sheet", "Own", "--json", folder=tmp_path)
     assert [column["name"] for column in said.facts["columns"]] == list(heads["Own"])
+
+
+def test_a_folder_and_an_empty_table_are_named_as_such(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,p\n2,q\n")
+    with pytest.raises(DataError, match=r"Is a directory; name a file in it, such as '.*t\.csv'"):
+        read(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"name a file in it$"):
+        read(tmp_path / "empty")
+    (tmp_path / "e.json").write_text("[]")
+    with pytest.raises(DataError, match="expected objects with values in .*, got none"):
+        read(tmp_path / "e.json")
+    pl.DataFrame().write_parquet(tmp_path / "e.parquet")
+    for read_it in (read, lambda path: next(frames_of(path))):
+        with pytest.raises(DataError, match="got an empty table"):
+            read_it(tmp_path / "e.parquet")

@@ -52,7 +52,7 @@ BEGINNINGS = {  # first bytes, in lower case, by which files without a known suf
 
 
 BINARY = ("parquet", "arrow", "excel")
-OBJECTS = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")  # the beginning of a list of objects in JSON
+OBJECTS = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*(\{|\]\s*$)")  # the beginning of a list of objects in JSON, or of none
 FOREIGN = (  # beginnings of files that people take for tables: the format, and what to do
     (
         rb"\s*\[\s*\[",
@@ -141,14 +141,15 @@ def frames_of(path, size: int = BATCH, layout: Layout | None = None) -> Iterator
     If the reader has no `batches`, there is one frame. `layout` has options of odtc.data.reading_spec.LAYOUT.
     Raises DataError as the readers do.
     """
-    path, found = Path(path), False
+    path, found, width = Path(path), False, 0
     reader, options = opened_by(path, layout)
     for frame in reader.batches(path, size, **options):
+        width = frame.width
         if frame.height:
             found = True
             yield frame
     if not found:
-        raise _header_only(path)
+        raise _without_rows(path, width)
 
 
 def fitting_layout(path: str | Path, layout: Layout, names: Iterable[str]) -> Layout:
@@ -223,11 +224,13 @@ def load(path: Path, in_time: bool = False, layout: Layout | None = None) -> pl.
     reader, options = opened_by(path, layout)
     frame = reader.read(path, **options)
     if not frame.height:
-        raise _header_only(path)
+        raise _without_rows(path, frame.width)
     return frame
 
 
-def _header_only(path: Path) -> DataError:
+def _without_rows(path: Path, width: int) -> DataError:
+    if not width:
+        return DataError(f"expected a header and rows of data in {str(path)!r}, got an empty table")
     return DataError(f"expected rows of data in {str(path)!r}, got a header only; add rows below it")
 
 
@@ -263,6 +266,10 @@ def reader_of(path: Path):
             empty = not stream.read(1)
     except OSError as problem:
         near = did_you_mean(path.name, _data_files_of(path.parent)) if not path.exists() else ""
+        if path.is_dir():
+            near = (
+                f"; name a file in it{''.join(f', such as {str(path / name)!r}' for name in _data_files_of(path)[:1])}"
+            )
         raise DataError(f"expected a data file, cannot read {str(path)!r}: {problem.strerror}{near}") from None
     if empty:
         raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
