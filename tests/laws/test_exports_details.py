@@ -708,3 +708,20 @@ def test_the_python_program_reads_what_stands_between_these_signs(sign, above, t
     assert said.stdout.decode().split() == ["no", "yes", "yes"], said.stderr
     said = subprocess.run([sys.executable, tmp_path / "tree.py"], input=b"a;b\n1;2\n", capture_output=True, check=False)
     assert said.returncode == 1 and b"expected a column 'net; in, EUR' in the header, got a" in said.stderr
+
+
+def test_a_row_of_pandas_with_its_own_missing_value_is_answered_by_the_python_program():
+    pandas = pytest.importorskip("pandas")
+    columns = (
+        Feature("n", "numeric"),
+        Feature("w", "categorical", ("a", "b")),
+        Feature("k", "categorical", ("1", "2")),
+    )
+    rows = pandas.DataFrame({"n": [1, None, 1], "w": ["a", "a", None], "k": [1, 1, None]})
+    rows = rows.astype({"n": "Int64", "w": "string", "k": "Int64"})
+    for place, wanted in ((0, ["q", "p", "q"]), (1, ["q", "q", "p"]), (2, ["q", "q", "p"])):
+        tree = Tree(Branch(Missing(place), Leaf(0), Leaf(1)), columns, ("p", "q"), "y", "separate")
+        program: dict = {}
+        exec(render_tree(tree, "python"), program)
+        assert [program["predict"](row) for row in rows.astype(object).to_dict("records")] == wanted
+        assert rows.apply(program["predict"], axis=1).tolist() == wanted
