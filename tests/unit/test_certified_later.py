@@ -49,6 +49,16 @@ def test_a_proved_run_is_certified_from_its_files(folder, words, ending):
     assert odtc.Tree.from_json(facts["tree"]).root == odtc.read_tree(folder / "m.tree.json").root
 
 
+def test_a_run_is_certified_though_its_solver_rounded_the_objective(folder):
+    said = command("fit", "d.csv", "--depth", 1, *RUNS["a solver"], "-o", "m", "--json", folder=folder)
+    record = json.loads((folder / "m.run.json").read_text())
+    rounded = said.facts["objective"] * (1 - 3e-13)  # as HiGHS states 98.9999999999722 for a tree with 99 errors
+    (folder / "m.run.json").write_text(json.dumps(record | {"objective": rounded, "bound": rounded}))
+    certified = command("certify", "m", "--json", folder=folder)
+    assert certified.code == 0, certified.err
+    assert certified.facts["objective"] == said.facts["objective"] and certified.facts["checked"]
+
+
 def test_a_regression_is_certified_later_too(folder):
     (folder / "n.csv").write_text("x,y\n" + "".join(f"{i},{i * i % 17}\n" for i in range(40)))
     words = ("n.csv", "--task", "regression", "--depth", 1, "-o", "m")

@@ -26,7 +26,6 @@ from odtc.workflow.posing import pose_run
 from odtc.workflow.provenance import certifying
 from odtc.workflow.provenance.run_of_tree import RECORD, TREE, RunOfTree
 from odtc.workflow.provenance.settings import data_of_tree, settings_of
-from odtc.workflow.provenance.without_model import SAME
 from odtc.workflow.run_record import SHAPE, add_to_run
 from odtc.workflow.specification import RunSpec
 
@@ -168,7 +167,7 @@ def certify_later(run: ProvedRun, time_limit: float | None, began: float) -> cer
         )
     heap = HeapTree.from_tree(run.tree, run.problem.encoded, run.problem.topology, True, True)
     paid = run.problem.module.objective(run.problem, heap)
-    if not is_close(paid, run.objective, SAME, unit=0.0):
+    if not is_close(paid, run.objective):  # a solver's objective is rounded
         raise CertificateError(f"the tree of the run costs {paid:.10g}, and its record says {run.objective:.10g}")
     found = certifying.certify(run.problem, limit_left(began, time_limit), run.data)
     if not found.optimal or not certifying.is_certified_cost(run.problem, found.objective, paid):
