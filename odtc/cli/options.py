@@ -256,19 +256,27 @@ class Part:
         return self.of(**values)
 
 
-def takes(*parts: Part):
-    """Give a command the options of specifications: its parameter `spec` is a RunSpec of their values."""
+def takes(*parts: Part, **records: type):
+    """Give a command the options of specifications: its parameter `spec` is a RunSpec of their values. A parameter that
+    `records` names is a value of that class, each field of which is an option of typer."""
 
     def wrap(function):
         @functools.wraps(function)
         def command(**given):
-            records = {type(one): one for one in (part.taken(given) for part in parts)}
-            spec = RunSpec(*(records.get(cls, cls()) for cls in (ReadingSpec, ModelSpec, SolvingSpec)))
-            return function(spec=spec, **given)
+            specs = {type(one): one for one in (part.taken(given) for part in parts)}
+            spec = RunSpec(*(specs.get(cls, cls()) for cls in (ReadingSpec, ModelSpec, SolvingSpec)))
+            values = {
+                name: cls(**{one: given.pop(one) for one in fields_by_name(cls)}) for name, cls in records.items()
+            }
+            return function(spec=spec, **values, **given)
 
+        expanded = {"spec": [one for part in parts for one in part.parameters()]} | {
+            name: [_parameter(one.name, default_of(one), one.type) for one in fields_by_name(cls).values()]
+            for name, cls in records.items()
+        }
         parameters = []
         for parameter in inspect.signature(function).parameters.values():
-            options = [one for part in parts for one in part.parameters()] if parameter.name == "spec" else [parameter]
+            options = expanded.get(parameter.name, [parameter])
             parameters += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in options]
         command.__signature__ = inspect.Signature(parameters)
         command.__annotations__ = {one.name: one.annotation for one in parameters}

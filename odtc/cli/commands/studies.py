@@ -4,7 +4,7 @@ data sets, models and settings. Both continue after an interruption, on this mac
 import contextlib
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
@@ -14,6 +14,7 @@ import typer
 from odtc.base import interrupts
 from odtc.base.cluster import LOCAL
 from odtc.base.text import count_of, one_line, percent_text, table_text
+from odtc.base.value_class import frozen_class
 from odtc.cli import console
 from odtc.cli.options import (
     READING,
@@ -74,6 +75,61 @@ Seeds = Annotated[
 ]
 
 
+@frozen_class
+class Grid:
+    """The options that `odtc tune` and `odtc sweep` share: the settings to compare, and how their fits are run."""
+
+    model: Models = "auto"
+    depths: Depths = "1,2,3"
+    p: Values = field(default_factory=list)
+    min_leaf_rows: LeafRows = None
+    encoding: Encodings = field(default_factory=lambda: ["auto"])
+    try_constraint: Tries = field(default_factory=list)
+    folds: Folds = 5
+    nested: NestedParts = None
+    score: Score = "accuracy"
+    rule: Rule = "best"
+    jobs: Jobs = 1
+    cluster: ClusterAddress = None
+    script: ArrayScript = None
+    part: ArrayPart = None
+
+    @property
+    def models(self) -> list[str]:
+        """The names of formulations and learners."""
+        return [name.strip() for name in self.model.split(",")]
+
+    @property
+    def params(self) -> dict[str, list[str]]:
+        """The values of each parameter to try."""
+        return param_values(self.p)
+
+    @property
+    def whole_depths(self) -> tuple[int, ...]:
+        """The depths to try."""
+        return whole_numbers(self.depths, "--depths (or --depth)")
+
+    @property
+    def leaf_rows(self) -> tuple[int | None, ...]:
+        """The least numbers of rows in a leaf to try; None is no limit."""
+        return whole_numbers(self.min_leaf_rows, "--min-leaf-rows") or (None,)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The place of this job of an array, and how many there are. Raises ChoiceError for invalid options of a study
+        in parts, and for an unknown score or rule."""
+        from odtc.evaluation.cross_validation import expect_known
+        from odtc.evaluation.studies.cluster import expect_jobs
+        from odtc.evaluation.studies.job_array import expect_kind, part_of
+
+        expect_jobs(self.jobs)
+        which = part_of(self.part)
+        if self.script:
+            expect_kind(self.script)
+        expect_known(self.score, self.rule)
+        return which
+
+
 @takes(
     Part(ModelSpec, only=("start", "class_weight", "cost", "constraints")),
     READING,
@@ -82,25 +138,13 @@ Seeds = Annotated[
         only=("time_limit", "seed", "solver"),
         changed={"time_limit": {"help": EACH_FIT}},
     ),
+    grid=Grid,
 )
 def tune(
     data: DataFile,
     spec,
-    model: Models = "auto",
-    depths: Depths = "1,2,3",
-    p: Values = [],
-    min_leaf_rows: LeafRows = None,
-    encoding: Encodings = ["auto"],
-    try_constraint: Tries = [],
+    grid,
     seeds: Seeds = None,
-    folds: Folds = 5,
-    nested: NestedParts = None,
-    score: Score = "accuracy",
-    rule: Rule = "best",
-    jobs: Jobs = 1,
-    cluster: ClusterAddress = None,
-    script: ArrayScript = None,
-    part: ArrayPart = None,
     o: Annotated[str | None, stem_option("DATA_tuned")] = None,
     as_json: Json = False,
 ) -> None:
@@ -109,40 +153,25 @@ def tune(
     from odtc.evaluation.studies.study import Study, TableRows
     from odtc.evaluation.studies.tuning import Tuning
 
-    which = place_of(part, jobs, script)
-    cross_validation.expect_known(score, rule)
-    models, params = [name.strip() for name in model.split(",")], param_values(p)
-    least = whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,)
-    whole_depths = whole_numbers(depths, "--depths (or --depth)")
-    settings = cross_validation.grid(models, whole_depths, params, least, encoding, try_constraint)
-    spec = spec.with_model(encoding=encoding[0])
+    which, models, params = grid.place, grid.models, grid.params
+    settings = cross_validation.grid(
+        models, grid.whole_depths, params, grid.leaf_rows, grid.encoding, grid.try_constraint
+    )
+    spec = spec.with_model(encoding=grid.encoding[0])
     _say_of_parameters(models, params)
     dataset = _read(data, spec.reading)
     stem = stem_named(o, f"{dataset.name}_tuned")
-    score, spec = _scored_by(score, dataset.task, params, spec)
+    score, spec = _scored_by(grid.score, dataset.task, params, spec)
     every = tuple(dict.fromkeys(whole_numbers(seeds, "--seeds") or (spec.solving.seed,)))
-    study = Study((TableRows.of(dataset),), settings, spec.with_solving(threads=1), folds, (every,), nested)
-    tuning = Tuning(dataset, study, score, rule)
+    study = Study((TableRows.of(dataset),), settings, spec.with_solving(threads=1), grid.folds, (every,), grid.nested)
+    tuning = Tuning(dataset, study, score, grid.rule)
     study.check(dataset)
-    if script:
+    if grid.script:
         words = words_without("--script", "--jobs", "--part")
         again = f"odtc {shlex.join(words)}"
-        write_script(script, Path(f"{stem}.tune.{script}"), words, again, jobs, study, as_json, Path())
+        write_script(grid.script, Path(f"{stem}.tune.{grid.script}"), words, again, grid.jobs, study, as_json, Path())
     else:
-        _run(tuning, stem, which, jobs, cluster, as_json)
-
-
-def place_of(part: str | None, jobs: int, script: str | None) -> tuple[int, int]:
-    """Return the place of a job of an array, and how many there are; raises ChoiceError for invalid options of a
-    study in parts."""
-    from odtc.evaluation.studies.cluster import expect_jobs
-    from odtc.evaluation.studies.job_array import expect_kind, part_of
-
-    expect_jobs(jobs)
-    which = part_of(part)
-    if script:
-        expect_kind(script)
-    return which
+        _run(tuning, stem, which, grid.jobs, grid.cluster, as_json)
 
 
 def _run(tuning, stem: str, which: tuple[int, int], jobs: int, cluster: str | None, as_json: bool) -> None:
@@ -423,25 +452,13 @@ StudyData = Annotated[
         only=("time_limit", "solver"),
         changed={"time_limit": {"help": EACH_FIT}},
     ),
+    grid=Grid,
 )
 def sweep(
     spec,
+    grid,
     data: StudyData = None,
-    model: Models = "auto",
-    depths: Depths = "1,2,3",
-    p: Values = [],
-    min_leaf_rows: LeafRows = None,
-    encoding: Encodings = ["auto"],
-    try_constraint: Tries = [],
     seeds: Annotated[str, value_option("--seeds", "N,M", "Repeat the cross-validation for each seed.")] = "0",
-    folds: Folds = 5,
-    nested: NestedParts = None,
-    score: Score = "accuracy",
-    rule: Rule = "best",
-    jobs: Jobs = 1,
-    cluster: ClusterAddress = None,
-    script: ArrayScript = None,
-    part: ArrayPart = None,
     o: Annotated[Path, value_option("-o", "FOLDER", "Folder of the study.")] = Path("sweep"),
     as_json: Json = False,
 ) -> None:
@@ -453,37 +470,36 @@ def sweep(
     from odtc.evaluation.studies import sweep as sweeps
     from odtc.evaluation.studies.engine import Store
 
-    which = place_of(part, jobs, script)
-    cross_validation.expect_known(score, rule)
-    params, lists = param_values(p), None
+    which, params, lists = grid.place, grid.params, None
     if data:
-        cross_validation.score_of(spec.reading.task, score, params)
+        cross_validation.score_of(spec.reading.task, grid.score, params)
         spec = cross_validation.limited(spec, params, console.say)
         lists = {
-            "models": tuple(name.strip() for name in model.split(",")),
-            "depths": whole_numbers(depths, "--depths (or --depth)"),
+            "models": tuple(grid.models),
+            "depths": grid.whole_depths,
             "params": params,
-            "encodings": tuple(encoding),
+            "encodings": tuple(grid.encoding),
             "seeds": whole_numbers(seeds, "--seeds"),
-            "folds": folds,
-            "leaf_rows": whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,),
-            "tries": tuple(try_constraint),
-            "nested": nested,
+            "folds": grid.folds,
+            "leaf_rows": grid.leaf_rows,
+            "tries": tuple(grid.try_constraint),
+            "nested": grid.nested,
         }
     described = _kept_sweep(o, lambda: sweeps.sweep_of(data, spec, lists, console.say) if data else None)
     study, again = described.study, f"odtc sweep -o {o}"
-    score = cross_validation.score_of(study.spec.reading.task, score, described.params)
+    score = cross_validation.score_of(study.spec.reading.task, grid.score, described.params)
     if note := cross_validation.standing_note(described.params, score):
         console.say(note)
-    if script:
-        path = o / ("job-array.sh" if script == "slurm" else "parts.sh")
-        write_script(script, path, ["sweep", "-o", "."], again, jobs, study, as_json)
+    if grid.script:
+        path = o / ("job-array.sh" if grid.script == "slurm" else "parts.sh")
+        write_script(grid.script, path, ["sweep", "-o", "."], again, grid.jobs, study, as_json)
     elif which[1] > 1:
         # An interrupted job prints no setting, because the folds of a setting are in different jobs.
         with _interrupted(described, {}, score, as_json, o):
-            run_part(study, which, jobs, cluster, Store(o / "tasks"), f"`{again}` makes the table when all are")
+            store, ends = Store(o / "tasks"), f"`{again}` makes the table when all are"
+            run_part(study, which, grid.jobs, grid.cluster, store, ends)
     else:
-        facts, honest = _run_all(described, jobs, cluster, score, rule, as_json, o)
+        facts, honest = _run_all(described, grid.jobs, grid.cluster, score, grid.rule, as_json, o)
         if as_json:
             console.print_json(facts)
         else:
