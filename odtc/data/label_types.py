@@ -60,8 +60,11 @@ def label_of(name: str, label_type: str) -> Label:
 
 
 def in_numpy(values: Any) -> Any:
-    """Return a series of polars of a type that numpy does not have, whole numbers of 128 bits or decimals, as 64 bits:
-    whole numbers if these hold all of them, otherwise doubles. Anything else is returned unchanged."""
+    """Return a series or a frame of polars with columns of types that numpy does not have, whole numbers of 128 bits or
+    decimals, as 64 bits: whole numbers if these hold all of them, otherwise doubles. Anything else is returned
+    unchanged."""
+    if hasattr(values, "get_columns"):
+        return values.with_columns(*map(in_numpy, values.get_columns()))
     kind = str(getattr(values, "dtype", ""))
     if kind.startswith("Decimal") and hasattr(values, "to_list"):
         return values.cast(float)

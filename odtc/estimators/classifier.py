@@ -8,22 +8,19 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_is_fitted,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from odtc.base.text import show_number
 from odtc.base.whole_numbers import whole_numbers
 from odtc.data import label_types
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset, Feature
-from odtc.data.label_types import in_numpy
 from odtc.errors import SaysNothingError, SearchOnlyError
 from odtc.estimators import parameters
 from odtc.estimators.cost_complexity import Corner, envelope
 from odtc.estimators.least_weight import best_fitting, fits, least_rows
 from odtc.estimators.monotone import constraint_text, directions
+from odtc.estimators.one_column import ScoresOneColumn, one_column
 from odtc.estimators.parameters import warn_caller
 from odtc.estimators.tree_estimator import TreeEstimator, name_of
 from odtc.estimators.units import IN_SOLVERS, ONE, Units, in_doubles
@@ -40,7 +37,7 @@ NO_NODE = 100.0  # of `ccp_alpha`, in the highest cost of an error: far more tha
 
 
 @parameters.document
-class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
+class OptimalTreeClassifier(ScoresOneColumn, ClassifierMixin, TreeEstimator):
     """The classification tree of a depth with the fewest (weighted) training errors, proved by a solver.
 
     {parameters}
@@ -169,7 +166,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
     def _codes_of_labels(self, y, n_rows: int) -> np.ndarray:
         """Return the position of each row's label in `classes_`, which it sets; raises ValueError for labels that do
         not fit."""
-        y = column_or_1d(in_numpy(y), warn=True)
+        y = one_column(y, warn=True)
         if len(y) != n_rows:
             raise ValueError(f"expected one label for each row, got {len(y)} labels and {n_rows} rows")
         expect_labels(y)
@@ -286,7 +283,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         ValueError
             If the number of labels is not the number of rows.
         """
-        X, y = self._coded(X), column_or_1d(in_numpy(y))
+        X, y = self._coded(X), one_column(y)
         if len(y) != len(X):
             raise ValueError(f"expected one label for each row, got {len(y)} labels and {len(X)} rows")
         codes = np.searchsorted(self.classes_, y).clip(max=self.n_classes_ - 1)
@@ -357,7 +354,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
     def _training_rows(self, X, y, sample_weight, auxiliary=None) -> Dataset:
         """Return rows in the codes of the fitted estimator as `fit` takes them; raises ValueError for other labels."""
-        y = column_or_1d(in_numpy(y))
+        y = one_column(y)
         codes = np.searchsorted(self.classes_, y).clip(max=self.n_classes_ - 1)
         if len(y) != len(X) or (self.classes_[codes] != y).any():
             raise ValueError("expected the rows and labels that the estimator was fitted on, got other ones")
@@ -519,10 +516,17 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
 
 def expect_labels(y: np.ndarray) -> None:
-    """Raise ValueError for a row without a label among labels of any type."""
+    """Raise ValueError for a row without a label, or for text next to labels of another type, among labels of any
+    type."""
     if y.dtype == object and (absent := [at for at, label in enumerate(y) if label is None or label != label]):
         more = f", and {len(absent) - 1} more rows have none" if len(absent) > 1 else ""
         raise ValueError(f"expected a label for each row, got {y[absent[0]]} in row {absent[0]}{more}; drop these rows")
+    if y.dtype == object and 0 < sum(isinstance(label, str) for label in y) < len(y):
+        text, other = (next(label for label in y if isinstance(label, str) == is_text) for is_text in (True, False))
+        raise ValueError(
+            f"expected labels of one type, got {other!r} and {text!r}; make all of them text: "
+            "[str(label) for label in y]"
+        )
 
 
 def _impurity(weights: np.ndarray) -> float:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from odtc.base.atomic_write import write_text
 from odtc.base.text import in_notebook, percent_text, show_figure, table_text
 from odtc.data.dataset import Dataset
+from odtc.estimators.one_column import one_column
 from odtc.estimators.units import ONE, Units, in_unit
 from odtc.model.feasibility import Check, is_close
 from odtc.trees.explanation import Explanations, explain_rows
@@ -162,7 +163,7 @@ class InspectionMixin:
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
         """Return figures of estimators by name, each float64 (estimators,) or None; `said` (rows, estimators) has
         their predictions."""
-        return {"accuracy": None if y is None else (said == np.asarray(y)[:, None]).mean(axis=0)}
+        return {"accuracy": None if y is None else (said == one_column(y)[:, None]).mean(axis=0)}
 
     def compare(self, others, X, y=None) -> Comparison:
         """Compare this tree with other estimators on the same rows.

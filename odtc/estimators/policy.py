@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import column_or_1d
 
 from odtc.base.text import count_of, show_number
 from odtc.data.dataset import Dataset
@@ -15,6 +14,7 @@ from odtc.data.tasks.policy.causal_scores import design, expect_enough, scores_o
 from odtc.data.tasks.policy.chances import OF_ESTIMATOR, told_of_propensity
 from odtc.errors import DataWarning
 from odtc.estimators import parameters
+from odtc.estimators.one_column import one_column
 from odtc.estimators.parameters import warn_caller
 from odtc.estimators.tree_estimator import TreeEstimator
 from odtc.estimators.units import divided, in_doubles, rounding_of_quotients
@@ -240,7 +240,7 @@ class OptimalPolicyTree(TreeEstimator):
 
     def _estimated(self, rows: Dataset, treatment, outcome, propensity) -> tuple[np.ndarray, np.ndarray]:
         """Return (the cost of each action on each row, the actions)."""
-        treatment, outcome = column_or_1d(in_numpy(treatment)), np.asarray(column_or_1d(in_numpy(outcome)), float)
+        treatment, outcome = one_column(treatment), np.asarray(one_column(outcome), float)
         if not len(treatment) == len(outcome) == rows.n_rows:
             raise ValueError(
                 f"expected a treatment and an outcome for each of {rows.n_rows} rows, got {len(treatment)} and "
@@ -293,7 +293,7 @@ def _table(costs, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Return (costs float64 (rows, actions), the names of the actions). Raises ValueError for another shape."""
     names = np.array([str(name) for name in costs.columns]) if hasattr(costs, "columns") else None
     try:
-        table = np.asarray(costs, float)
+        table = np.asarray(in_numpy(costs), float)
     except (TypeError, ValueError):
         raise ValueError(
             f"expected costs of shape ({n_rows}, actions), numbers, got {str(np.asarray(costs).ravel()[0])!r}; give "

@@ -6,14 +6,14 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from odtc.data.dataset import Dataset
-from odtc.data.label_types import in_numpy
 from odtc.data.tasks import linear, median, regression
 from odtc.estimators import parameters
 from odtc.estimators.leaf_sums import LeafSumsEstimator
 from odtc.estimators.monotone import best_rising, directions, rises
+from odtc.estimators.one_column import ScoresOneColumn, one_column
 from odtc.estimators.parameters import warn_caller
 from odtc.estimators.units import ONE, Units, divided
 from odtc.model.solution import is_proved
@@ -24,7 +24,7 @@ CRITERIA = {"squared_error": regression, "absolute_error": median}
 
 
 @parameters.document
-class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
+class OptimalTreeRegressor(ScoresOneColumn, RegressorMixin, LeafSumsEstimator):
     """The regression tree of a depth with the least (weighted) error on the training rows, proved: squared error, whose
     leaves answer means, or with criterion="absolute_error" absolute error, whose leaves answer medians. With
     leaf="linear" each leaf answers a line in one column.
@@ -89,12 +89,12 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
         if y is None:
             return {"mean_squared_error": None, "mean_absolute_error": None}
-        apart = said - np.asarray(y, float)[:, None]
+        apart = said - np.asarray(one_column(y), float)[:, None]
         return {"mean_squared_error": (apart**2).mean(axis=0), "mean_absolute_error": np.abs(apart).mean(axis=0)}
 
     def _targets(self, y, n_rows: int) -> np.ndarray:
         self._expect_lines()
-        y = column_or_1d(in_numpy(y), warn=True)
+        y = one_column(y, warn=True)
         if len(y) != n_rows:
             raise ValueError(f"expected one number for each row, got {len(y)} numbers and {n_rows} rows")
         assert_all_finite(y, input_name="y")

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from numbers import Integral
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import issparse
@@ -57,7 +58,12 @@ def _dense(X):
 
 def _as_table(X):
     """Return rows in lists, of which some cell is text, as an array of objects; a sparse matrix as a dense one;
-    anything else unchanged. Raises DataError for lists of different lengths."""
+    anything else unchanged. Raises DataError for lists of different lengths, and for the path of a file."""
+    if isinstance(X, str | Path):
+        raise DataError(
+            f"expected rows, got the path {str(X)!r}; read the file first, for example with polars.read_csv, or call "
+            f"odtc.fit({str(X)!r})"
+        )
     rows = X if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X) else ()
     lengths = {len(row): at for at, row in reversed(list(enumerate(rows)))}
     if len(lengths) > 1:

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from odtc import OptimalTreeClassifier, OptimalTreeRegressor
+from odtc import OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor
 from odtc.base import memory
-from odtc.errors import DataWarning, ModelError
+from odtc.errors import DataError, DataWarning, ModelError
 from tests import pipeline
 from tests.command_line import MONKS
 
@@ -156,3 +156,41 @@ def test_periods_are_read_as_words_with_a_remark_on_dates():
     months = pandas.Series(pandas.period_range("2020-01", periods=40, freq="M"))
     with pytest.warns(DataWarning, match="looks like dates"):
         OptimalTreeClassifier(max_depth=1).fit(pandas.DataFrame({"month": months, "a": range(40)}), [0, 1] * 20)
+
+
+WHOLE = [*range(2**40, 2**40 + 8)]
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector y")
+@pytest.mark.parametrize("kind", [pl.Int128, pl.Decimal(20, 2)])
+@pytest.mark.parametrize("framed", [False, True])
+def test_labels_and_numbers_that_numpy_does_not_have_are_scored_as_the_same_ones_in_numpy(kind, framed):
+    X = pl.DataFrame({"a": [1, 2, 3, 4, 5, 6, 7, 8]}).cast(kind)
+    weight = pl.Series([1, 2, 1, 1, 1, 3, 1, 1]).cast(kind)
+    for cls, y in ((OptimalTreeClassifier, [0, 1, 0, 0, 1, 1, 0, 1]), (OptimalTreeRegressor, WHOLE)):
+        given, plain = pl.Series("y", y).cast(kind), np.array(y)
+        given = pl.DataFrame(given) if framed else given
+        tree, same = cls(max_depth=1).fit(X, given), cls(max_depth=1).fit(X, plain)
+        assert tree.score(X, given) == same.score(X, plain)
+        assert tree.score(X, given, weight) == same.score(X, plain, np.array([1.0, 2, 1, 1, 1, 3, 1, 1]))
+        assert str(tree.compare({"same": same}, X, given)) == str(same.compare({"same": same}, X, plain))
+
+
+@pytest.mark.parametrize("kind", [pl.Int128, pl.Decimal(20, 2)])
+def test_costs_that_numpy_does_not_have_are_read(kind):
+    X, costs = pl.DataFrame({"a": [1, 2, 3, 4]}), pl.DataFrame({"no": [0, 0, 3, 3], "yes": [1, 1, 1, 1]}).cast(kind)
+    tree = OptimalPolicyTree(max_depth=1).fit(X, costs)
+    assert tree.predict(X).tolist() == ["no", "no", "yes", "yes"] and tree.value(X, costs)[0] == 0.5
+
+
+def test_labels_of_text_and_numbers_are_refused_with_the_way_to_make_them_one_type():
+    X, y = [[1.0], [2.0], [3.0]], np.array([1, "a", "a"], dtype=object)
+    with pytest.raises(ValueError, match=r"labels of one type, got 1 and 'a'; .* \[str\(label\) for label in y\]"):
+        OptimalTreeClassifier(max_depth=1).fit(X, y)
+    assert OptimalTreeClassifier(max_depth=1).fit(X, [str(label) for label in y]).classes_.tolist() == ["1", "a"]
+
+
+@pytest.mark.parametrize("given", ["rows.csv", Path("rows.csv")])
+def test_the_path_of_a_file_is_refused_with_what_reads_files(given):
+    with pytest.raises(DataError, match=r"expected rows, got the path 'rows.csv'; .* odtc.fit\('rows.csv'\)"):
+        OptimalTreeClassifier(max_depth=1).fit(given, [0, 1])
