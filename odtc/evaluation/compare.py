@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.reading_rows import read_rows, read_scored_rows
 from odtc.data.reading_spec import ReadingSpec
@@ -36,7 +37,8 @@ class Comparison:
     alike, each with its label and the predictions, the largest differences of numbers first. `label` is the name of
     the label of a row, `scored` the way in which the test figures of all trees are counted, `training_scored` the way
     for the training figure of each, "" if there is only one way; `trained_on` how many rows each was trained on, and
-    the SHA-256 of their file, 0 and "" if that is not known.
+    the SHA-256 of their file, 0 and "" if that is not known; `n_rows_missing` the rows of the file that are left out,
+    because they lack a number that one of the trees needs.
     """
 
     entries: tuple[Entry, ...]
@@ -48,6 +50,7 @@ class Comparison:
     scored: str = ""
     training_scored: tuple[str, ...] = ()
     trained_on: tuple[tuple[int, str], ...] = ()
+    n_rows_missing: int = 0
 
     @property
     def other_rows(self) -> bool:
@@ -63,6 +66,7 @@ class Comparison:
         more |= {"scored": self.scored} if self.scored else {}
         return facts | {
             "n_rows": self.n_rows,
+            "n_rows_missing": self.n_rows_missing,
             "agreement": self.agreement.tolist(),
             **more,
             "differing": [
@@ -84,11 +88,13 @@ def compare(given, data=None, described: Callable[[Tree], Tree] = lambda tree: t
     if len(tasks) > 1 and any(not TASKS.get(name).NUMBERS or TASKS.get(name).SURVIVES for name in tasks):
         raise ChoiceError(f"expected trees of one task to compare, got {' and '.join(tasks)}")
     names = _names([str(one) for one in given], runs)
-    task, judging = TASKS.get(runs[0].tree.task), None if data is None else _judging(runs, data)
-    entries = [_entry(name, run, data, judging, task.HEADLINE) for name, run in zip(names, runs)]
+    task = TASKS.get(runs[0].tree.task)
+    tables, numbers, n_missing = ([None] * len(runs), None, 0) if data is None else _answered(runs, data)
+    judging = None if numbers is None else _judging(runs, data, numbers)
+    entries = [_entry(name, run, rows, judging, task.HEADLINE) for name, run, rows in zip(names, runs, tables)]
     training = tuple("" if run.fit is None else _scored(run.fit.dataset) for run in runs)
     rows = tuple(map(_trained_on, runs))
-    if data is None:
+    if numbers is None:
         return Comparison(tuple(entries), training_scored=training, trained_on=rows)
     table = np.stack([entry.predicted for entry in entries], axis=1)
     apart, difference = (table != table[:, :1]).any(axis=1), None
@@ -96,18 +102,19 @@ def compare(given, data=None, described: Callable[[Tree], Tree] = lambda tree: t
     if task.NUMBERS:
         difference = np.abs(table[:, :, None] - table[:, None, :]).mean(axis=0)
         places = places[np.argsort(-np.ptp(table[places], axis=1), kind="stable")]
-    labels = _labels(runs[0], data) if task.CLASSES else _targets(judging, len(table))
+    labels = _labels(runs[0], tables[0]) if task.CLASSES else _targets(judging, len(table))
     words = [[f"{one:.10g}" if task.NUMBERS else one for one in table[row]] for row in places]
     return Comparison(
         tuple(entries),
         (table[:, :, None] == table[:, None, :]).mean(axis=0),
-        tuple((int(row) + 1, labels[row], tuple(said)) for row, said in zip(places, words)),
+        tuple((int(numbers[row]) + 1, labels[row], tuple(said)) for row, said in zip(places, words)),
         len(table),
         difference,
         "label" if task.CLASSES else runs[0].tree.target if task.NUMBERS else "costs",
         "" if judging is None else _scored(judging[1]),
         training,
         rows,
+        n_missing,
     )
 
 
@@ -118,17 +125,34 @@ def _trained_on(run: Run) -> tuple[int, str]:
     return len(run.fit.dataset.y), run.fit.dataset.source.get("sha256") or ""
 
 
-def _judging(runs: list[Run], data) -> tuple[Dataset, Dataset] | None:
-    """Return (the rows of a file with their target, as read for the first run that has its data, and these data); None
-    if there is none, or the file lacks the target. All trees are judged on these rows, because runs may weigh and
-    estimate differently."""
+def _answered(runs: list[Run], data) -> tuple[list[Dataset], np.ndarray, int]:
+    """Return (for each run the rows of a file that all trees answer, the position of each of them in the file, how many
+    rows lack a number that a tree needs). Raises DataError if these are all."""
+    tables = [read_rows(data, run.tree.features, run.tree.classes, run.tree.target) for run in runs]
+    kept = np.all([run.tree.apply(rows.X, on_missing="blank") >= 0 for run, rows in zip(runs, tables)], axis=0)
+    if len(kept) and not kept.any():
+        raise DataError(
+            f"expected rows of {str(data)!r} with the numbers that the trees need, got none; fill them in, or fit the "
+            f"trees with {option('missing', 'separate')}"
+        )
+    numbers = np.flatnonzero(kept)
+    return [rows.taken(numbers) for rows in tables], numbers, len(kept) - len(numbers)
+
+
+def _judging(runs: list[Run], data, numbers: np.ndarray) -> tuple[Dataset, Dataset] | None:
+    """Return (those of the rows at these positions of a file that have their target, as read for the first run that
+    has its data, and these data); None if there is none, or the file lacks the target. The only auxiliary column is the
+    place of each row in `numbers`. All trees are judged on these rows, because runs may weigh and estimate
+    differently."""
     for run in runs:
         trained = None if run.fit is None or TASKS.get(run.tree.task).CLASSES else run.fit.dataset
         if trained is not None:
             try:
-                return read_scored_rows(data, trained, numbered=True), trained
+                rows = read_scored_rows(data, trained, numbered=True)
             except DataError:
                 continue
+            rows = rows.taken(np.isin(rows.auxiliary_X[:, 0], numbers))
+            return replace(rows, auxiliary_X=np.searchsorted(numbers, rows.auxiliary_X).astype(float)), trained
     return None
 
 
@@ -151,8 +175,9 @@ def _targets(judging: tuple[Dataset, Dataset] | None, n_rows: int) -> list[str |
     return labels
 
 
-def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None, figure: str) -> Entry:
-    """Return the facts of a run; if its task is not classification, with the figure of this name."""
+def _entry(name: str, run: Run, rows: Dataset | None, judging: tuple[Dataset, Dataset] | None, figure: str) -> Entry:
+    """Return the facts of a run, with the figures of its tree on rows if there are some; if its task is not
+    classification, with the figure of this name."""
     tree = run.tree
     facts = {
         "n_leaves": tree.n_leaves,
@@ -179,9 +204,8 @@ def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None, f
         "verified",
     ):
         facts[key] = run.facts.get(key)
-    if data is None:
+    if rows is None:
         return Entry(name, run, facts | _set_aside(run, task, figure))
-    rows = read_rows(data, tree.features, tree.classes, tree.target)
     if not task.CLASSES:
         answers = tree.answers(rows.X)
         facts["test_figure"] = _figure(tree, answers, judging, figure)
@@ -222,8 +246,7 @@ def _figure(tree: Tree, answers: np.ndarray, judging: tuple[Dataset, Dataset] | 
     return TASKS.get(rows.task).figures(rows.sums, answers, rows.classes).get(figure)
 
 
-def _labels(run: Run, data) -> list[str | None]:
-    rows = read_rows(data, run.tree.features, run.tree.classes, run.tree.target)
+def _labels(run: Run, rows: Dataset) -> list[str | None]:
     return [run.tree.classes[k] if k >= 0 else None for k in rows.y]
 
 

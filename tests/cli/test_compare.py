@@ -306,3 +306,24 @@ def test_progress_needs_something_told():
         plots.save(lambda ax: plots.progress((), ax))
     made = plots.save(lambda ax: plots.progress(((0.1, 4.0, None), (0.5, 2.0, -7.0), (1.0, 2.0, 2.0)), ax), "svg")
     ET.parse(io.BytesIO(made))
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_rows_that_lack_a_number_of_a_tree_are_left_out_and_counted_and_the_others_keep_their_numbers(tmp_path, task):
+    """`odtc fit --test` leaves such rows out, and `odtc compare --data` refused the file."""
+    (tmp_path / "d.csv").write_text("x,z,y\n" + "".join(f"{i},{i * 7 % 10},{int(i > 4)}\n" for i in range(10)))
+    (tmp_path / "new.csv").write_text("x,z,y\n,1,1\n9,,1\n2,5,0\n8,0,1\n")
+    for name, without in (("a", "z"), ("b", "x")):
+        words = ("d.csv", "--task", task, "--ignore", without, "--depth", 1, "-o", name)
+        assert odtc("fit", *words, folder=tmp_path).code == 0
+    said = odtc("compare", "a", "b", "--data", "new.csv", "--json", folder=tmp_path)
+    assert said.code == 0, said.err
+    assert (said.facts["n_rows"], said.facts["n_rows_missing"]) == (2, 2)
+    b = read_tree(tmp_path / "b.tree.json")
+    differ = [row for row, x, z in ((3, 2.0, 5.0), (4, 8.0, 0.0)) if b.answers(np.array([[z]]))[0] != float(x > 4)]
+    assert task == "regression" or [one["row"] for one in said.facts["differing"]] == differ
+    assert said.facts["trees"][0]["accuracy" if task == "classification" else "test_figure"] in (1.0, 0.0)
+    assert "note: 2 of 4 rows are left out" in odtc("compare", "a", "b", "--data", "new.csv", folder=tmp_path).err
+    (tmp_path / "none.csv").write_text("x,z,y\n,1,1\n")
+    said = odtc("compare", "a", "b", "--data", "none.csv", folder=tmp_path)
+    assert said.code == 1 and "fit the trees with --missing separate" in said.err

@@ -112,6 +112,12 @@ def _say_notes(found, words: str, has_data: bool) -> None:
     if held:
         told = ", ".join(f"{name} {rows:,}" for name, rows in held)
         console.say(f"note: each run is tested on its own held-out rows ({told}; --hold-out)")
+    if found.n_rows_missing:
+        of = count_of(found.n_rows + found.n_rows_missing, "row")
+        console.say(
+            f"note: {found.n_rows_missing:,} of {of} are left out, because they lack a number that one of these trees "
+            f"needs; trees that are fitted with {option('missing', 'separate')} need none"
+        )
     if found.scored:
         console.say(f"note: test {words}: {found.scored}, for all trees")
     for entry in found.entries:
