@@ -48,6 +48,9 @@ from odtc.workflow.specification import RunSpec
 # and of the cost of one leaf for all rows for another task.
 SHARE = 0.01
 SEARCH = 30.0  # seconds that the search for near-optimal trees may take, if there is no time limit
+OTHER_CERTIFIED = (
+    "the certificate of the search has another tree of this objective; `odtc certify STEM` makes one for this tree"
+)
 
 
 @value_class
@@ -232,7 +235,9 @@ def _completed(best: Fit, heap: HeapTree, cost: float, simplify: bool) -> Fit:
     as_good = best.proved and is_proved(cost, best.proof.bound)
     ended = Termination.OPTIMAL if as_good else Termination.UNKNOWN
     which = "the best tree of these rows costs" if best.proved else "the tree that the run found for these rows costs"
-    message = "" if as_good else f"{which} {paid:.10g}{', proved' * best.proved}"
+    message = f"{which} {paid:.10g}{', proved' * best.proved}"
+    if as_good:
+        message = OTHER_CERTIFIED if best.certified else best.uncertified
     seconds = best.proof.seconds or 0.0
     solution = Solution(None, ended, cost, best.proof.bound, seconds, "odtc", message=message)
     done = without_model(best.problem, heap, solution, best.labelled, simplify)

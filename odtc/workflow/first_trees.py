@@ -66,11 +66,13 @@ def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> H
         heap = own_tree(problem, found.heap)
     except TreeError:
         heap = None
-    kept = "other columns or levels of the data differ, but its splits need no change"
     violated = ", ".join(f"{given} ({show_figure(value)})" for given, value in constraint.broken(problem, found.heap))
     why = [] if heap is not None else [f"it violates {violated}" if violated else str(refused)]
-    words = "; ".join([*map(str, found.changes), *why]) or kept
-    say(f"the start {str(name)!r} is {'dropped' if heap is None else 'projected'}: {words}")
+    changes = "; ".join([*map(str, found.changes), *why])
+    told = "is left out" if heap is None else "is adapted to these data" if changes else "is used without a change"
+    say(
+        f"the start {str(name)!r} {told}: {changes or 'other columns or levels of the data differ, but none of its splits'}"
+    )
     return heap
 
 

@@ -84,6 +84,8 @@ def test_command_line(tmp_path):
         folder=tmp_path,
     )
     assert said.code == 0 and "m.pool.json" in str(said.facts["files"])
+    assert "`odtc certify STEM`" in said.facts["claim_reason"]  # a solver proved the tree, as a list needs a model
+    assert command("certify", "m", folder=tmp_path).code == 0
     pool = read_pool(tmp_path / "m.pool.json")
     assert pool.objectives[0] == said.facts["objective"] and pool.objectives[-1] <= said.facts["objective"] + 1
     assert (

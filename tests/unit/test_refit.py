@@ -147,7 +147,9 @@ def test_a_start_of_other_data_ends_in_a_result(old, tmp_path, model):
     words = ("fit", "new.csv", "--model", model, "--depth", 1, "--start", "old.tree.json", "-o", "m", "--json")
     said = command(*words, "--encoding", "auto:bins=4", folder=tmp_path)
     assert said.code == 0 and said.facts["verified"], said.err
-    assert "the start 'old.tree.json' is projected: " in said.err and "'income ≤ 4500' is dropped" in said.err
+    assert (
+        "the start 'old.tree.json' is adapted to these data: " in said.err and "'income ≤ 4500' is dropped" in said.err
+    )
 
 
 def test_a_start_of_other_data_is_projected_without_the_states_of_the_model(old, tmp_path, monkeypatch):
@@ -428,7 +430,8 @@ def test_a_tree_as_good_as_the_best_is_proved_and_a_worse_one_says_what_the_best
     assert command("fit", MONKS / "monks-1.csv", "-o", "old", folder=tmp_path).code == 0
     said = command("refit", "old.tree.json", MONKS / "monks-1_test.csv", "-o", "new", "--json", folder=tmp_path).facts
     assert said["refit"]["distance"]["splits"] == 0 and said["objective"] == said["bound"] == 96
-    assert said["termination"] == "optimal"
+    assert said["termination"] == "optimal" and "`odtc certify STEM`" in said["claim_reason"]
+    assert command("certify", "new", folder=tmp_path).code == 0
     for name, frame in (("then.csv", months(1)), ("now.csv", months(6, 8.0))):
         frame.to_csv(tmp_path / name, index=False)
     assert command("fit", "then.csv", "-o", "then", folder=tmp_path).code == 0

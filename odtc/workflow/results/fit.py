@@ -19,6 +19,7 @@ from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.kind import Constraint
 from odtc.problem.exact_objective import TOO_FINE, exact_objective, settled_solver_bound
+from odtc.problem.formulation import Certifies
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
@@ -259,7 +260,11 @@ class Fit:
         """Why a tree that is proved has no checked certificate."""
         if self.uncertified:
             return self.uncertified
-        return "a solver writes no certificate" if self.model is not None else "this kind of proof has no certificate"
+        if self.model is None:
+            return "this kind of proof has no certificate"
+        by_solver = self.solution.proved_by in ("", self.solution.found_by or self.proof.solver)
+        later = by_solver and self._selected is None and self.problem.module.can(Certifies)
+        return "a solver writes no certificate" + "; `odtc certify STEM` makes one by a search" * later
 
     @cached_property
     def size(self) -> ModelFacts:
