@@ -83,6 +83,17 @@ def held_out_text(dataset: Dataset) -> str:
     )
 
 
+def unused_rows_text(dataset: Dataset | None, test: Any) -> str:
+    """Report rows that were set aside for a test, although other rows are named for it; "" if there are none."""
+    if dataset is None or dataset.held_out is None or test is None:
+        return ""
+    rows = count_of(dataset.held_out.height, "row", "")
+    return (
+        f"note: {option('hold_out')} sets {rows} aside, but {option('test')} names the rows of the test, so neither "
+        "the search nor the test uses these; leave one of the two options out"
+    )
+
+
 def why_dropped(dataset: Dataset) -> str:
     """Report why rows were left out, and which of them --missing separate would keep."""
     incomplete = dataset.n_dropped - dataset.n_unlabelled

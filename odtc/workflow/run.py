@@ -27,7 +27,7 @@ from odtc.trees.tree import Tree
 from odtc.verification.verify import FAILED
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.first_trees import is_tree_file, start_name
-from odtc.workflow.messages import COMPILER, no_start_text, posed_notes, test_is_training_text
+from odtc.workflow.messages import COMPILER, no_start_text, posed_notes, test_is_training_text, unused_rows_text
 from odtc.workflow.plan import LEARNER, LOOP, SEARCH, Decision, Plan
 from odtc.workflow.posing import held_out_rows, pose_run, test_rows
 from odtc.workflow.results.fit import Fit, Unsolved
@@ -232,7 +232,8 @@ def _run_once(
         problem = pose_run(spec, data)
     with deadline.within(deadline.limit_left(began, spec.solving.time_limit)):
         notes = posed_notes(problem, spec, read_here=not isinstance(data, (Dataset, Encoded)))
-    for note in [*notes, test_is_training_text(problem.encoded.dataset, test)]:
+    rows = problem.encoded.dataset
+    for note in [*notes, test_is_training_text(rows, test), unused_rows_text(rows, test)]:
         if note:
             reporter.say(note)
     labelled = test_rows(problem, test) if test is not None else held_out_rows(problem)

@@ -104,6 +104,16 @@ def test_so_many_rows_of_the_same_shares_as_are_said_to_be_needed_do_assure(file
     assert not assured(needed - 2)["assured"] and assured(needed)["assured"]
 
 
+@pytest.mark.parametrize("more", [(), ("--confidence", 0.9, "--constraint", "recall[yes] >= 0.5")])
+def test_rows_that_neither_the_search_nor_the_test_uses_are_a_note(files, tmp_path, more):
+    train, data = files
+    words = ["fit", data, "--depth", 1, "-o", tmp_path / "t", *more]
+    both = command(*words, "--hold-out", 0.2, "--test", train)
+    assert both.code == 0 and both.err.count("--hold-out sets 40 rows aside, but --test names") == 1, both.err
+    for one in (("--hold-out", 0.2), ("--test", train)):
+        assert "leave one of the two" not in command(*words, *one).err
+
+
 def test_one_command_sets_rows_aside_and_asks_the_search_for_more(files, tmp_path):
     _, data = files
     recall = "recall[yes] >= 0.7"
