@@ -131,8 +131,8 @@ def _open(given, data, seconds: float | None) -> Run:
     )
     if path is None:
         raise TreeError(
-            f"expected a run STEM with {stem}.sol and {stem}{SUFFIX}, or a tree in JSON, found neither; use the "
-            "stem that you gave to `odtc fit -o`"
+            f"expected the tree of a run in {stem}.tree.json (or {stem}.sol with {stem}{SUFFIX}), or a file with a "
+            f"tree in JSON, found neither; give the stem of `odtc fit -o STEM`"
         )
     tree, opened = read_tree(path), open_record(stem, path, data, seconds)
     return Run(Path(stem).name, tree if opened.fit is None else opened.fit.tree, opened)

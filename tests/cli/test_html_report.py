@@ -309,7 +309,7 @@ def test_a_report_without_a_run_is_a_sentence(tmp_path):
     with pytest.raises(TreeError, match="use the stem"):
         open_run(tmp_path / "nothing")
     said = odtc("report", "nothing", folder=tmp_path)
-    assert said.code == 1 and "expected a run STEM with nothing.sol" in said.err and not list(tmp_path.iterdir())
+    assert said.code == 1 and "found no run 'nothing'" in said.err and not list(tmp_path.iterdir())
 
 
 def test_the_plot_is_steps_between_known_values():

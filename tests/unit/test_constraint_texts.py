@@ -258,6 +258,9 @@ def test_groups_of_a_column_of_more_numbers_than_a_person_has_thought_of():
     with pytest.raises(ChoiceError, match="at most 50 groups, got group=x with 51 different numbers"):
         members(data, "x")
     assert len(members(replace(data, X=np.minimum(cells, 49)), "x")[1]) == 50
+    names = Feature("x", "categorical", tuple(f"n{place}" for place in range(51)))
+    with pytest.raises(ChoiceError, match="with 51 different levels; take x:A|B for some"):
+        members(replace(data, features=(names,)), "x")
 
 
 def test_sums_are_whole_or_rounded_down():

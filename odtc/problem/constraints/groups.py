@@ -120,9 +120,11 @@ def members(dataset: Dataset, text: str) -> tuple[np.ndarray, list[str]]:
         feature, cells = columns[text]
         values, of = np.unique(cells, return_inverse=True)
         if len(values) > MANY:
+            numbers = feature.kind == NUMERIC
             raise ChoiceError(
-                f"expected a column of at most {MANY} groups, got group={text} with {len(values)} different numbers; "
-                f"take {text}<=NUMBER, or {text}:A|B for some of them against the others"
+                f"expected a column of at most {MANY} groups, got group={text} with {len(values)} different "
+                f"{'numbers' if numbers else 'levels'}; take {f'{text}<=NUMBER, or ' * numbers}{text}:A|B for some of "
+                "them against the others"
             )
         return of.ravel(), ["missing" if np.isnan(value) else feature.show(value) for value in values]
     for sign in ("<=", ":"):
@@ -133,6 +135,12 @@ def members(dataset: Dataset, text: str) -> tuple[np.ndarray, list[str]]:
         if found and name in columns:
             return (_above if sign == "<=" else _chosen)(*columns[name], rest)
     name = text.partition("<=")[0].partition(":")[0]
+    if name in dataset.source.get("ignore", ()):
+        raise ChoiceError(
+            f"expected group=COLUMN, COLUMN:LEVEL|LEVEL or COLUMN<=NUMBER, got {text!r}, a column that "
+            f"{option('ignore')} leaves out; name it in {option('auxiliary')} instead, so that constraints can use it "
+            "but no split does"
+        )
     raise ChoiceError(
         f"expected group=COLUMN, COLUMN:LEVEL|LEVEL or COLUMN<=NUMBER, got {text!r}: the data has no column "
         f"{name!r}{did_you_mean(name, columns)}; it has {', '.join(map(repr, columns))} (columns that are not features "
