@@ -17,6 +17,7 @@ from odtc.trees.tree import Tree, read_tree
 from odtc.verification.verify import one_leaf
 
 AUTO = "auto"  # the start that suits the formulation
+UNCHANGED = "other columns or levels of the data differ, but none of its splits"
 MOMENT = 20_000_000  # rows · splits^depth of a search that takes a tenth of a second
 SHORT = 2.0  # seconds that a search of a moment may take, if it has taken itself for shorter than it is
 
@@ -70,9 +71,7 @@ def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> H
     why = [] if heap is not None else [f"it violates {violated}" if violated else str(refused)]
     changes = "; ".join([*map(str, found.changes), *why])
     told = "is left out" if heap is None else "is adapted to these data" if changes else "is used without a change"
-    say(
-        f"the start {str(name)!r} {told}: {changes or 'other columns or levels of the data differ, but none of its splits'}"
-    )
+    say(f"the start {str(name)!r} {told}: {changes or UNCHANGED}")
     return heap
 
 

@@ -238,7 +238,7 @@ def _easier(problem: Problem, timed: bool) -> str:
     ways += [f"a smaller {option('depth')}"] + (
         [] if bins is None else [f"fewer splits ({option('encoding', f'auto:bins={bins}')})"]
     )
-    return f"{', '.join(ways[:-1])}{' or ' if ways[1:] else ''}{ways[-1]} would let it finish"
+    return f"{', '.join(ways[:-1])}{' or ' if ways[1:] else ''}{ways[-1]} would let the search finish"
 
 
 def _ended(problem: Problem, found, paid: float | None, limit_came: bool) -> tuple[Termination, float | None]:

@@ -155,7 +155,7 @@ def test_a_signal_in_an_import_at_the_start(module, table):
     says how far it came."""
     number = signal.SIGTERM if "odtc" in module else signal.SIGINT
     said = as_it_loads(module, number, FIT, table)
-    proved, begun = "note: the search proved the tree", "would let it finish"
+    proved, begun = "note: the search proved the tree", "would let the search finish"
     notes = [line for line in said.err.splitlines() if line.startswith(proved) or line.endswith(begun)]
     assert said.err.count("\n") == 1 + len(notes), said.err
     expect_whole(said, table, number, FIT)

@@ -536,7 +536,8 @@ def _begin(
             before.append(proved[0])
         elif found.cost is not None:
             paid, bound, known = found.cost * posed.unit, found.bound * posed.unit, engines[-1].found.cost
-            words = [f"{paid:.6g}"] if known is None or found.cost < known else []  # a worse one is not reported
+            better = known is None or found.cost < known  # a worse tree is not reported
+            words = [f"objective {paid:.6g}"] if better else []
             words += [f"bound {bound:.6g}"] if bound > 0 else []
             if words:
                 before.append(", ".join([*proved, f"depth {depth}: {', '.join(words)}"]))

@@ -165,7 +165,7 @@ class ThresholdSearch:
             known = self.search.known(self.height)
             cost, bound = map(self._paid, (known.upper, known.lower))
         # A tree of less depth that costs more than the best is not reported; at first it is one leaf.
-        found = f"{cost:.6g}, " if cost <= self.upper else ""
+        found = f"objective {cost:.6g}, " if cost <= self.upper else ""
         searched = f"depth {self.height}: {found}bound {min(cost, bound):.6g}"
         return ", ".join([*(f"depth {height} proved" for height in self.proved[-1:]), searched])
 

@@ -568,7 +568,7 @@ def test_less_depth_is_told_without_a_cost_above_that_of_the_tree():
     search.height = 2
     assert search.phase == "depth 2: bound 0"
     search.start = None
-    assert re.fullmatch(r"depth 2: [\d.]+, bound 0", search.phase)
+    assert re.fullmatch(r"depth 2: objective [\d.]+, bound 0", search.phase)
 
 
 @pytest.mark.parametrize("least", [1, 2])
