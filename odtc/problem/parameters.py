@@ -71,7 +71,8 @@ def parameter_key(field: dataclasses.Field[Any]) -> str:
     return field.name.rstrip("_")
 
 
-# Names of parameters in scikit-learn and other packages, with the names here.
+# Names of parameters in scikit-learn and other packages, and options of `odtc fit` that are functions in Python, with
+# the names here.
 MEANT = {
     "max_depth": "depth",
     "min_samples_leaf": "the constraint 'leaf_rows >= N'",
@@ -85,6 +86,12 @@ MEANT = {
     "sample_weight": "weights, as numbers or as a column of the data",
     "na_values": "missing_mark",
     "timeout": "time_limit",
+    "min_leaf_rows": "the constraint 'leaf_rows >= N'",
+    "max_branch_nodes": "the constraint 'branch_nodes <= N'",
+    "within": "odtc.near_optimal, or --within on the command line",
+    "pool": "odtc.near_optimal, or --pool on the command line",
+    "price": "odtc.frontier, or --price on the command line",
+    "certificate": "odtc.certify, or --certificate on the command line",
 }
 
 

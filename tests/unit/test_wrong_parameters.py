@@ -74,9 +74,14 @@ def test_what_else_makes_an_estimator_is_as_it_was(cls):
         ("min_samples_leaf", "leaf_rows >= N"),
         ("ccp_alpha", "lambda"),
         ("n_jobs", "threads"),
+        ("min_leaf_rows", "leaf_rows >= N"),
+        ("within", r"\(use odtc.near_optimal"),
+        ("pool", r"\(use odtc.near_optimal"),
+        ("price", r"\(use odtc.frontier"),
+        ("certificate", r"\(use odtc.certify"),
     ],
 )
-def test_words_of_scikit_learn_are_answered_by_those_of_fit(name, meant):
+def test_words_of_scikit_learn_and_of_the_command_line_are_answered_by_those_of_fit(name, meant):
     with pytest.raises(ChoiceError, match=f"has no parameter '{name}' .*{meant}"):
         odtc.fit([[0.0], [1.0]] * 4, [0, 1] * 4, **{name: 2})
 
