@@ -79,6 +79,11 @@ def count_of(number: int, noun: str, form: str = ",") -> str:
     return f"{number:{form}} {noun if number == 1 else plural}"
 
 
+def verb(number: int, one: str, many: str) -> str:
+    """Return the verb of a subject of this number: "is" and "are" for one row and for two."""
+    return one if number == 1 else many
+
+
 def all_rows(number: int) -> str:
     """Return this many rows, which are all, in words: "its one row", "all 1,200 rows"."""
     return "its one row" if number == 1 else f"all {number:,} rows"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.text import count_of
+from odtc.base.text import count_of, verb
 from odtc.base.wording import option
 from odtc.data.cells.data_files import BATCH, fitting_layout, frames_of
 from odtc.data.dataset import NUMERIC, layout_of
@@ -68,18 +68,22 @@ class Predicted:
         """Report what was skipped, in words; "" for nothing."""
         words = []
         if self.n_missing:
-            went = "are left blank" if self.policy == "blank" else "follow the side of most training rows"
+            went = (
+                f"{verb(self.n_missing, 'is', 'are')} left blank"
+                if self.policy == "blank"
+                else f"{verb(self.n_missing, 'follows', 'follow')} the side of most training rows"
+            )
             words.append(
-                f"{self.n_missing:,} of {count_of(self.n_rows, 'row')} have no value in a numeric column that the tree "
-                f"uses, and {went}"
+                f"{self.n_missing:,} of {count_of(self.n_rows, 'row')} {verb(self.n_missing, 'has', 'have')} no value "
+                f"in a numeric column that the tree uses, and {went}"
             )
         if self.unknown:
             words.append(f"{count_of(self.unknown, 'cell')} of numeric columns, without a number, counted as missing")
         for name, rows in self.unseen.items():
             if rows:
                 words.append(
-                    f"{rows:,} of {count_of(self.n_rows, 'row')} have a level in column {name!r} that training did not "
-                    "see, which is in no set of levels"
+                    f"{rows:,} of {count_of(self.n_rows, 'row')} {verb(rows, 'has', 'have')} a level in column "
+                    f"{name!r} that training did not see, which is in no set of levels"
                 )
         return "; ".join(words)
 

@@ -220,4 +220,4 @@ def test_levels_that_were_not_seen_in_training_are_told(tmp_path, size):
     write_tree(tree, tmp_path / "t.tree.json")
     (tmp_path / "new.csv").write_text("c,x\np,1\nr,1\n")
     said = command("predict", "t.tree.json", "new.csv", folder=tmp_path)
-    assert said.code == 0 and "1 of 2 rows have a level in column 'c' that" in said.err
+    assert said.code == 0 and "1 of 2 rows has a level in column 'c' that" in said.err

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from odtc.base.text import count_of, percent_text, table_text
+from odtc.base.text import count_of, percent_text, table_text, verb
 from odtc.base.wording import option
 from odtc.cli import console
 from odtc.cli.help_page import CommandHelp, GroupHelp
@@ -115,16 +115,16 @@ def _say_notes(found, words: str, has_data: bool) -> None:
     if found.n_rows_missing:
         of = count_of(found.n_rows + found.n_rows_missing, "row")
         console.say(
-            f"note: {found.n_rows_missing:,} of {of} are left out, because they lack a number that one of these trees "
-            f"needs; trees that are fitted with {option('missing', 'separate')} need none"
+            f"note: {found.n_rows_missing:,} of {of} {verb(found.n_rows_missing, 'is', 'are')} left out, without a "
+            f"number that one of these trees needs; trees fitted with {option('missing', 'separate')} need none"
         )
     if found.scored:
         console.say(f"note: test {words}: {found.scored}, for all trees")
     for entry in found.entries:
         if (seen := entry.facts.get("n_training_rows", 0)) > SAME_ROWS * entry.facts.get("n_rows", 0):
             console.say(
-                f"note: {seen:,} of the {count_of(entry.facts['n_rows'], 'row')} are equal to training rows of "
-                f"{entry.name}: the test figure is not an estimate for new rows"
+                f"note: {seen:,} of the {count_of(entry.facts['n_rows'], 'row')} {verb(seen, 'is', 'are')} equal to "
+                f"training rows of {entry.name}: the test figure is not an estimate for new rows"
             )
 
 

@@ -13,7 +13,7 @@ import typer
 
 from odtc.base import interrupts
 from odtc.base.cluster import LOCAL
-from odtc.base.text import count_of, one_line, percent_text, table_text
+from odtc.base.text import count_of, one_line, percent_text, table_text, verb
 from odtc.base.value_class import frozen_class
 from odtc.cli import console
 from odtc.cli.options import (
@@ -315,7 +315,7 @@ def run_fits(tasks: list, pool, store, keep=lambda place, result: None) -> tuple
 def say_finished_before(n_before: int, tasks: list) -> None:
     """Print how many fits an earlier run had finished, if any."""
     if n_before:
-        console.say(f"{n_before:,} of {count_of(len(tasks), 'fit')} were finished before")
+        console.say(f"{n_before:,} of {count_of(len(tasks), 'fit')} {verb(n_before, 'was', 'were')} finished before")
 
 
 def _print_finished(tuning, kept: dict[int, dict], as_json: bool) -> None:

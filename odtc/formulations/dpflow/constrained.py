@@ -30,6 +30,7 @@ from odtc.algorithms.constrained.first_trees import first_tree, some_of_each
 from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from odtc.algorithms.constrained.subtree_search import improved
 from odtc.base import deadline
+from odtc.base.text import verb
 from odtc.base.wording import option, param
 from odtc.data.encoding import Encoded
 from odtc.errors import NotProvedError, TimeLimitReached
@@ -481,7 +482,8 @@ def _phases_text(problem: Problem, engine, found, before: list[str]) -> str:
             "the constraints, or without these"
         )
     elif isinstance(engine, ConstrainedSearch):
-        left = f"{found.open_cases:,} of {found.n_cases:,} cases (a root with a set of columns) are open"
+        are = verb(found.open_cases, "is", "are")
+        left = f"{found.open_cases:,} of {found.n_cases:,} cases (a root with a set of columns) {are} open"
     else:
         return ""
     return "; ".join([*before[-1:], left])
