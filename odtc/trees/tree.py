@@ -295,7 +295,7 @@ class Tree:
         return DataError(
             f"row {numbers[np.isnan(X[:, feature])][0]} has no value for {self.features[feature].name!r}, which this "
             f"tree {'weighs' if weighs else 'compares with a threshold'}; "
-            "fill it in, let `odtc predict --on-missing blank` (or majority) answer without it, or train with "
+            f"fill it in, predict with {option('on_missing', 'blank', 'majority')}, or train with "
             f"{option('missing', 'separate')}"
         )
 

@@ -221,3 +221,19 @@ def test_levels_that_were_not_seen_in_training_are_told(tmp_path, size):
     (tmp_path / "new.csv").write_text("c,x\np,1\nr,1\n")
     said = command("predict", "t.tree.json", "new.csv", folder=tmp_path)
     assert said.code == 0 and "1 of 2 rows has a level in column 'c' that" in said.err
+
+
+@pytest.mark.parametrize("labels", [[3, 5], ["a", "b"], [0.25, 1.5]])
+def test_in_python_a_missing_number_is_handled_as_the_refusal_proposes(labels):
+    """It proposed `odtc predict --on-missing blank`, for which `Fit.predict` had no counterpart."""
+    rows = pl.DataFrame({"x": [0.0, 1, 2, 3, 4], "y": [labels[0]] * 2 + [labels[1]] * 3})
+    fitted = odtc.fit(rows, depth=1, task="regression" if labels[0] == 0.25 else "classification")
+    new = pl.DataFrame({"x": [0.5, None, 3.0]})
+    with pytest.raises(DataError, match='row 2 has no value for .* predict with on_missing="blank" or "majority"'):
+        fitted.predict(new)
+    blank, majority = (fitted.predict(new, on_missing=way).tolist() for way in ("blank", "majority"))
+    assert (blank[0], blank[2]) == tuple(labels) and (blank[1] is None or np.isnan(blank[1]))
+    assert majority == [labels[0], labels[1], labels[1]]
+    assert [type(one) for one in majority] == [type(labels[0])] * 3
+    with pytest.raises(ChoiceError, match="on_missing: expected one of refuse, blank, majority, got 'drop'"):
+        fitted.predict(new, on_missing="drop")

@@ -11,6 +11,7 @@ from odtc.base.text import count_of, in_notebook
 from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.data.label_types import TEXT
+from odtc.data.reading_spec import ON_MISSING
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
 from odtc.heuristics.heuristic import HEURISTICS
@@ -172,7 +173,7 @@ class Fit:
     def tree(self) -> Tree:
         return self.decoded.tree
 
-    def predict(self, data) -> np.ndarray:
+    def predict(self, data, on_missing: str = "refuse") -> np.ndarray:
         """Return the predictions of the tree for other rows, as `odtc predict` does.
 
         Parameters
@@ -180,6 +181,9 @@ class Fit:
         data : path, data frame of pandas or polars, or array (rows, columns)
             Columns are found by name; an array must have the columns of the training rows. Columns that the tree does
             not use may be absent.
+        on_missing : str
+            How to handle a missing number that the tree compares: "refuse" raises, "blank" predicts None (NaN among
+            numbers), "majority" follows the side that more training rows took.
 
         Returns
         -------
@@ -188,17 +192,22 @@ class Fit:
 
         Raises
         ------
+        ChoiceError
+            For another `on_missing`.
         DataError
             For an absent column, a cell that is not a number, and a missing number that the tree cannot compare.
         """
         from odtc.data.reading_rows import rows_of  # most runs predict nothing
 
-        answers = self.tree.answers(rows_of(data, self.tree.features, sorted(self.tree.used)))
-        numbers = TASKS.get(self.tree.task).NUMBERS
-        if numbers:
-            return answers
-        kept = object if self.tree.label_type == TEXT else None
-        return np.array(self.tree.labels, dtype=kept)[answers]
+        if on_missing not in ON_MISSING:
+            raise ChoiceError(f"on_missing: expected one of {', '.join(ON_MISSING)}, got {on_missing!r}")
+        X = rows_of(data, self.tree.features, sorted(self.tree.used))
+        reached = self.tree.apply(X, on_missing=on_missing)
+        if TASKS.get(self.tree.task).NUMBERS:
+            return self.tree.numbers_at(X, reached)
+        kept = object if self.tree.label_type == TEXT or (reached < 0).any() else None
+        names = [self.tree.labels[leaf.label] for leaf in self.tree.leaves()]
+        return np.array([*names, None] if kept else names, dtype=kept)[reached]
 
     @property
     def was_interrupted(self) -> bool:
