@@ -226,7 +226,7 @@ def shown_by(monkeypatch, progress, *, columns=200, limit=None, **environment) -
     return stream.getvalue()
 
 
-SAID = Progress(14.0, 2886.0, 360.0, None, phase="depth 2 proved, depth 3: 2886, bound 360")
+SAID = Progress(14.0, 2886.0, 360.0, None, phase="depth 2 proved, depth 3: objective 2886, bound 360")
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 

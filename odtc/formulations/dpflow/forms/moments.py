@@ -299,7 +299,9 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> "tuple[Searched
     off = max(found.off, engine.off)
     lower = in_objective * max(found.base, found.bound - off)
     bound = paid if proved else min(float(np.nextafter(paid, -np.inf)), lower - ROUNDED * abs(lower))
-    phase = f"{f'depth {found.height} proved, ' if found.height else ''}{phase}: {paid:.6g}, bound {bound:.6g}"
+    phase = (
+        f"{f'depth {found.height} proved, ' if found.height else ''}{phase}: objective {paid:.6g}, bound {bound:.6g}"
+    )
     done = Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted, proved=proved)
     off = in_objective * off if proved and best is None else 0.0  # other bounds are lowered by it
     return replace(done, off=off, undecided=compared and not proved, exact=best is not None), found, scales
