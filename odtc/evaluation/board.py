@@ -106,7 +106,8 @@ def verdict(
     """
     on = f" on {trained}" if trained else ""
     if claim is not None and claim.proved:
-        first = f"By the record of the run, proved best{on}." if claim.recorded else f"Proved best{on}."
+        of = " of the trees that satisfy the constraints" if kept else ""
+        first = f"By the record of the run, proved best{of}{on}." if claim.recorded else f"Proved best{of}{on}."
     elif claim is not None and claim.failed:
         first = f"Best tree found{on}, not proved: a check contradicts the record of the run."
     else:

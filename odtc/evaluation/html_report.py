@@ -131,8 +131,8 @@ def _open(given, data, seconds: float | None) -> Run:
     )
     if path is None:
         raise TreeError(
-            f"expected the tree of a run in {stem}.tree.json (or {stem}.sol with {stem}{SUFFIX}), or a file with a "
-            f"tree in JSON, found neither; give the stem of `odtc fit -o STEM`"
+            f"found no run {stem!r}: neither STEM.tree.json nor STEM.sol with STEM{SUFFIX} is there; give the STEM of "
+            "`odtc fit -o STEM`, or a file with a tree in JSON"
         )
     tree, opened = read_tree(path), open_record(stem, path, data, seconds)
     return Run(Path(stem).name, tree if opened.fit is None else opened.fit.tree, opened)
@@ -164,6 +164,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "tree": tree,
         "facts": run.facts,
         "claim": run.claim,
+        "constrained": bool(run.facts.get("constraints")),
         "compared": _compared(run, tree, training if test is None else labelled, groups),
         "compared_in": "training rows" if test is None else "test rows",
         "verdict": _verdict(run, rows, satisfied, labelled, scores, test),

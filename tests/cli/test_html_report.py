@@ -306,7 +306,7 @@ def test_the_command_has_the_solver_and_the_start_of_the_record_not_of_words_for
 
 
 def test_a_report_without_a_run_is_a_sentence(tmp_path):
-    with pytest.raises(TreeError, match="use the stem"):
+    with pytest.raises(TreeError, match="give the STEM"):
         open_run(tmp_path / "nothing")
     said = odtc("report", "nothing", folder=tmp_path)
     assert said.code == 1 and "found no run 'nothing'" in said.err and not list(tmp_path.iterdir())

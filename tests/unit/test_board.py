@@ -122,7 +122,9 @@ def test_the_page_of_a_run_without_a_solver_tells_its_proof(loans):
     assert record["solution_file"] is None and record["termination"] == "optimal"
     page = page_of(loans, "loans")
     assert "Not proved" not in page and "<strong>optimal</strong>" in page and "FAILED" not in page
-    assert "no tree over these splits costs less than" in page and "leaf_rows &gt;= 5" in page
+    assert "of depth 2 over these splits that satisfies the constraints costs less than" in page
+    assert "Proved best of the trees that satisfy the constraints on" in page and "leaf_rows &gt;= 5" in page
+    assert re.search(r"no tree below [\d.]+ satisfies the constraints<", page)
     assert json.loads(re.search(r"const HISTOGRAMS = (.*);", page)[1])
     # The command on the page makes the same tree.
     again = re.search(r"<code>(odtc fit loans.csv .*)</code>", page)[1].replace("&gt;", ">").replace("&#39;", "'")

@@ -553,7 +553,7 @@ def test_the_words_at_an_interruption_are_those_of_the_tree(looks):
     """In seed 15 a subtree became better just before the end: its tree costs less than was noted of the whole."""
     problem = draw(15, depths=(3, 4), wide=True)
     found = interrupted(problem, looks).run()
-    height, cost, bound = re.search(r"depth (\d): (?:([\d.]+), )?bound ([\d.]+)", found.phases).groups()
+    height, cost, bound = re.search(r"depth (\d): (?:objective ([\d.]+), )?bound ([\d.]+)", found.phases).groups()
     assert int(height) < problem.topology.depth or float(cost) == objective(problem, found.heap)
     assert int(height) < problem.topology.depth or float(bound) == pytest.approx(
         min(found.bound, float(cost)), rel=1e-5
