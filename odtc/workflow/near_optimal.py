@@ -45,7 +45,7 @@ class Pool:
         of = count_of(len(self.trees) if self.complete else self.at_least, "tree", "")
         if self.limit is not None:
             of += f" with an objective of at most {self.limit:.10g} (the best: {self.objectives[0]:.10g})"
-        return of if self.complete else f"{len(self.trees)} of at least {of}: {self.stopped} came first"
+        return of if self.complete else f"{len(self.trees)} of at least {of}: {self.stopped} ended the list"
 
     def feature_use(self) -> dict[str, int]:
         """Return the number of trees that use each feature, the most used first."""

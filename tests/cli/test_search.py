@@ -83,7 +83,7 @@ def test_of_the_best_trees_it_has_the_fewest_leaves(tmp_path):
 
 def test_at_a_limit_it_has_a_tree_no_worse_than_carts_and_a_bound(wide):
     said = command("fit", "wide.csv", "--depth", 4, "--time-limit", 2, "--json", folder=wide)
-    facts, words = said.facts, r"note: (depth \d proved, )?depth (\d): ([\d.]+), bound ([\d.]+); more time"
+    facts, words = said.facts, r"note: (depth \d proved, )?depth (\d): objective ([\d.]+), bound ([\d.]+); more time"
     assert facts["termination"] == "time_limit" and facts["verified"]
     assert 0 <= facts["bound"] <= facts["objective"] and facts["train_correct"] >= facts["cart_train_correct"]
     _, height, cost, bound = re.search(words, said.err).groups()

@@ -174,7 +174,7 @@ def test_the_pool_is_found_after_the_solve_in_the_time_left(many):
     said = command("fit many.csv --model dpflow --depth 3 --pool 3 -p intervals=false -o m --json", folder=many)
     assert said.code == 0, said.err
     assert (said.facts["termination"], said.facts["verified"]) == ("optimal", True)
-    assert said.err.count("\n") == 1 and "3 of at least" in said.err and "--pool 3 came first" in said.err
+    assert said.err.count("\n") == 1 and "3 of at least" in said.err and "--pool 3 ended the list" in said.err
     assert read_pool(many / "m.pool.json").objectives[0] == said.facts["objective"]
     late = command(
         "fit many.csv --model dpflow --depth 3 --pool", 10**9, "--time-limit", 0.001, "-o", "m", "--json", folder=many
