@@ -358,7 +358,7 @@ class _Separation:
         walked = None
         for _ in range(RELAXED_ROUNDS):
             try:
-                value = solve_growing_lp(lp, self.left(), "the master")
+                value = solve_growing_lp(lp, self.left())
             except KeyboardInterrupt:
                 return self._ended(Termination.INTERRUPTED)
             except SolverError:  # constraints may leave no tree, which the solver of the whole master reports

@@ -121,13 +121,13 @@ def add_rows(highs: Any, A: Any, upper: np.ndarray) -> None:
     highs.addRows(n, low, upper, A.nnz, A.indptr[:-1].astype(np.int32), A.indices.astype(np.int32), A.data)
 
 
-def solve_growing_lp(highs: Any, seconds: float | None, what: str) -> float | None:
-    """Solve a `growing_lp` and return its optimum; None if the seconds were over first.
+def solve_growing_lp(highs: Any, seconds: float | None) -> float | None:
+    """Solve the `growing_lp` of a master and return its optimum; None if the seconds were over first.
 
     Raises
     ------
     SolverError
-        If HiGHS finds no optimum. `what` names the model in the message.
+        If HiGHS finds no optimum.
     """
     # The clock of HiGHS runs on from one call to the next.
     highs.setOptionValue("time_limit", 1e30 if seconds is None else highs.getRunTime() + max(0.01, seconds))
@@ -142,7 +142,9 @@ def solve_growing_lp(highs: Any, seconds: float | None, what: str) -> float | No
     if status == "kTimeLimit":
         return None
     if status != "kOptimal":
-        raise SolverError(f"HiGHS ends the relaxation of {what} as {status}, but an optimum exists; please report it")
+        raise SolverError(
+            f"HiGHS ends the relaxation of the master as {status}, but an optimum exists; please report it"
+        )
     return float(highs.getInfo().objective_function_value)
 
 

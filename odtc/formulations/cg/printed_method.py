@@ -64,7 +64,7 @@ class PrintedMaster:
     def solve(self, seconds: float | None) -> tuple[float, np.ndarray, PrintedDuals] | None:
         """Return (value, x, dual values), in units; None if the time came first. Raises SolverError."""
         self._add()
-        value = solve_growing_lp(self.h, seconds, "the master")
+        value = solve_growing_lp(self.h, seconds)
         if value is None:
             return None
         point, unit, n = self.h.getSolution(), self.paths.unit, len(self.paths.leaves)

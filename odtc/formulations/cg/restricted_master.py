@@ -135,7 +135,7 @@ class RestrictedMaster:
     def solve(self, seconds: float | None = None) -> RelaxedPoint | None:
         """Return the optimum over the current columns; None if the time ended first. Raises SolverError."""
         self._add_columns()
-        value = solve_growing_lp(self.h, seconds, "the master")
+        value = solve_growing_lp(self.h, seconds)
         if value is None:
             return None
         point = self.h.getSolution()
