@@ -506,18 +506,18 @@ class ThresholdSearch:
             self.looks = None if self.looks is None else self.looks + 1
             if self.search.evaluated > evaluations or (self.looks or 0) > looks:
                 raise TimeLimitReached("enough trees were looked at")
-        if self.tell is not None and time.monotonic() > self.told + OFTEN:
-            self._say()
+        self._say()
 
     def _found(self, upper, lower):
         if self.limit is None and self.search.height == self.problem.topology.depth:
             self._is_proved()
-        if self.tell is not None and time.monotonic() > self.told + OFTEN:
-            self._say()
+        self._say()
 
     def _say(self):
-        self.told = time.monotonic()
-        self.tell(self.bound, self.upper, self.phase)
+        """Report the bound and the best tree, unless the last report is recent."""
+        if self.tell is not None and time.monotonic() > self.told + OFTEN:
+            self.told = time.monotonic()
+            self.tell(self.bound, self.upper, self.phase)
 
 
 class DeepMoves:
