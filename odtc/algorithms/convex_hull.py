@@ -114,10 +114,9 @@ class _Search:
         n, d = points.shape
         self.extreme = np.zeros(n, bool)
         self.open = np.ones(n, bool)
-        self.of, self.weight = (
-            np.zeros((n, 2 * d + 2), np.int64),
-            np.zeros((n, 2 * d + 2)),
-        )  # wider than Wolfe's needs: a vertex of the program
+        # Both are wider than Wolfe's algorithm needs: a vertex of the program.
+        self.of = np.zeros((n, 2 * d + 2), np.int64)
+        self.weight = np.zeros((n, 2 * d + 2))
         self.of[:, 0], self.weight[:, 0] = np.arange(n), 1.0
 
     def run(self) -> None:

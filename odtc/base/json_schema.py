@@ -23,14 +23,12 @@ from odtc.base.registry import of_this_stem
 from odtc.base.system import read_file
 from odtc.base.wording import kind_by_name
 
-TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = (
-    "a text",
-    "a whole number",
-    "a finite number",
-    "a number",
-    "true or false",
-    "anything",
-)
+TEXT = "a text"
+WHOLE = "a whole number"
+NUMBER = "a finite number"
+REAL = "a number"
+FLAG = "true or false"
+ANY = "anything"
 KINDS: dict[type, Any] = {  # how a value of an annotation is written
     **{str: TEXT, Path: TEXT, int: WHOLE, float: NUMBER, bool: FLAG},
     **{tuple: [TEXT], dict: {}, object: ANY, NoneType: None},

@@ -160,8 +160,6 @@ def whole_weights(weight: np.ndarray, total: float | None = None) -> tuple[np.nd
 def whole_costs(encoded: Encoded) -> tuple[np.ndarray, np.ndarray, float, bool]:
     """Return (weights in whole units, the cost of one unit of weight in units of loss, the unit of loss, whether every
     loss is a whole multiple of it)."""
-    (weight, grain, _), (_, unit, whole) = (
-        whole_weights(encoded.weight),
-        whole_weights(encoded.loss, encoded.loss.max(axis=1).sum()),
-    )
+    weight, grain, _ = whole_weights(encoded.weight)
+    _, unit, whole = whole_weights(encoded.loss, encoded.loss.max(axis=1).sum())
     return weight, encoded.cost * (grain / unit), unit, whole

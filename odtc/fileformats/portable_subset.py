@@ -44,10 +44,8 @@ def _made_so(model: Model) -> tuple[Model, list[str]]:
         model = replace(model, offset=0.0, matrix=model.A)
         words.append("a constant in the objective")
     whole = model.integrality.astype(bool)
-    lower, upper = (
-        np.where(whole, np.ceil(model.col_lower), model.col_lower),
-        np.where(whole, np.floor(model.col_upper), model.col_upper),
-    )
+    lower = np.where(whole, np.ceil(model.col_lower), model.col_lower)
+    upper = np.where(whole, np.floor(model.col_upper), model.col_upper)
     if (lower != model.col_lower).any() or (upper != model.col_upper).any():
         model = replace(model, col_lower=lower, col_upper=upper, matrix=model.A)
         words.append("a whole column with a bound that is not")

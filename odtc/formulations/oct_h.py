@@ -182,11 +182,9 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     heap.expect_depth(tree.depth)
     heap.expect_rows(encoded, problem.params.n_min)
     end = heap.reach(encoded.X)
-    a, b, d = (
-        np.zeros((len(tree.branch_nodes), Z.shape[1])),
-        np.zeros(len(tree.branch_nodes)),
-        heap.split[tree.branch_nodes] >= 0,
-    )
+    a = np.zeros((len(tree.branch_nodes), Z.shape[1]))
+    b = np.zeros(len(tree.branch_nodes))
+    d = heap.split[tree.branch_nodes] >= 0
     for t in np.flatnonzero(d) + 1:
         a[t - 1], b[t - 1] = _plane(problem, heap, int(t))
     last = tree.rightmost(end)

@@ -135,11 +135,9 @@ def cheapest_plane(
     cost, m = [np.full(2 * d, norm), [0.0]], 0
     if slack is not None:  # a column m_i a row: of thousands of rows nearly all of it is 0
         extra, m = vstack([-eye_array(n), csr_array((2 * len(Z), n))]), n
-        A, b, cost = (
-            vstack([hstack([A, extra]), hstack([plane, csr_array((n, n))])], format="csr"),
-            [*b, np.full(n, -off)],
-            [*cost, slack],
-        )
+        A = vstack([hstack([A, extra]), hstack([plane, csr_array((n, n))])], format="csr")
+        b = [*b, np.full(n, -off)]
+        cost = [*cost, slack]
     x = solve_lp(np.concatenate(cost), A, np.concatenate(b), [(0, most)] * (2 * d) + [(None, None)] + [(0, None)] * m)
     return None if x is None else (x[:d] - x[d : 2 * d], float(x[2 * d]))
 

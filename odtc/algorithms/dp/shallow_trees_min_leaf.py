@@ -21,15 +21,13 @@ class Subtrees:
     def __init__(
         self, X: np.ndarray, loss: np.ndarray, copies: np.ndarray, reward: float, least: int, near: float, kind: type
     ):
-        self.X, self.loss, self.copies, self.reward, self.least, self.near, self.kind = (
-            X,
-            loss,
-            copies,
-            reward,
-            least,
-            near,
-            kind,
-        )
+        self.X = X
+        self.loss = loss
+        self.copies = copies
+        self.reward = reward
+        self.least = least
+        self.near = near
+        self.kind = kind
 
     def stumps(self, bits: np.ndarray, asked: np.ndarray, leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (cost, split) of the best stump for each line of bits, (paths, groups); split -1 if a leaf
@@ -65,11 +63,9 @@ class Subtrees:
         loss = self.loss[members]
         if leaf <= loss.min(axis=1).sum() + self.reward + self.near or not len(asked):
             return leaf, splits
-        X, loss, copies = (
-            self.X[members].astype(self.kind),
-            loss.astype(self.kind),
-            self.copies[members].astype(self.kind),
-        )
+        X = self.X[members].astype(self.kind)
+        loss = loss.astype(self.kind)
+        copies = self.copies[members].astype(self.kind)
         A = X if len(asked) == X.shape[1] else X[:, asked]
         one_loss, total, one_count, count = A.T @ loss, loss.sum(axis=0), A.T @ copies, copies.sum()
         fits = self._fit(one_count, count)

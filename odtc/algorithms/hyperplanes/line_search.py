@@ -38,11 +38,9 @@ class LineSearch:
         middle; changes too near to be distinguished are one.
         """
         m, n = slopes.shape
-        at, code, change = (
-            self.memory("at", m, n),
-            self.memory("code", m, n, np.int64),
-            self.memory("change", m, n, np.int64),
-        )
+        at = self.memory("at", m, n)
+        code = self.memory("code", m, n, np.int64)
+        change = self.memory("change", m, n, np.int64)
         still = np.less_equal(np.abs(slopes, out=at), STILL, out=self.memory("still", m, n, bool))
         # The code of a row: its number, then a bit that it falls, then one that it stays.
         np.right_shift(slopes.view(np.int64), 63, out=code)

@@ -297,11 +297,9 @@ def _better(Z, right, weight, h, g, rng, over, lines):
     idle, some, others = 0, max(1, min(LINES, CELLS // (2 * n))), len(candidates)
     # Along the coordinates, the ways to the candidates, and random lines: of half of the coordinates and the bound,
     # and of two.
-    slopes, ways, shift = (
-        lines.memory("slopes", d + others + 2 * some, n),
-        np.empty((others + 2 * some, d)),
-        np.empty(others + 2 * some),
-    )
+    slopes = lines.memory("slopes", d + others + 2 * some, n)
+    ways = np.empty((others + 2 * some, d))
+    shift = np.empty(others + 2 * some)
     slopes[:d] = Z.T
     for _ in range(ROUNDS):
         if over():

@@ -110,12 +110,10 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
     sums, sizes, acc = np.zeros((2, K), np.int64), np.zeros(2, np.int64), np.zeros(K, np.int64)
     cost, times = np.zeros((2, blocks), np.int64), np.zeros((2, blocks), np.int64)
     bound = np.zeros((2, F), np.int64)  # lower bound of trees of one split on a side, by column
-    stumps, leaves, cheap, lowest = (
-        np.zeros(2, np.int64),
-        np.zeros(2, np.int64),
-        np.zeros(2, np.int64),
-        np.zeros(2, np.int64),
-    )
+    stumps = np.zeros(2, np.int64)
+    leaves = np.zeros(2, np.int64)
+    cheap = np.zeros(2, np.int64)
+    lowest = np.zeros(2, np.int64)
     hist, floor = np.zeros((2, span), np.int64), np.zeros(2, np.int64)
     for f in firsts:
         part[:, :], there[:] = 0, 0

@@ -82,11 +82,9 @@ def profile(order, most, count):
     """
     F, n = order.shape
     blocks = np.zeros(F, np.int64)
-    starts, weight, rows = (
-        np.zeros((F, n + 1), np.int32),
-        np.zeros((F, n + 1), np.int64),
-        np.zeros((F, n + 1), np.int64),
-    )
+    starts = np.zeros((F, n + 1), np.int32)
+    weight = np.zeros((F, n + 1), np.int64)
+    rows = np.zeros((F, n + 1), np.int64)
     for g in range(F):
         b, w, c = 0, 0, 0
         for t in range(n):
@@ -596,11 +594,9 @@ def lines_of(order, local, column, kind, amount, by_entry, grouped, lines):
     """The orders of the columns that are scanned by entry or grouped, numbered within the node, with the kinds and
     amounts of their places; other lines are not written, and without such a column there are none (`lines` is 0)."""
     n = order.shape[1]
-    line, line_lab, line_gain = (
-        np.empty((lines, n), np.uint32),
-        np.empty((lines, n), np.int32),
-        np.empty((lines, n), amount.dtype),
-    )
+    line = np.empty((lines, n), np.uint32)
+    line_lab = np.empty((lines, n), np.int32)
+    line_gain = np.empty((lines, n), amount.dtype)
     for j in range(len(column)):
         if by_entry[j] or grouped[j]:
             for i in range(n):

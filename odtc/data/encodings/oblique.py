@@ -69,10 +69,8 @@ def _planes(weighed: LinearTerms, counts: np.ndarray, pool: int, seconds: float,
     unit = unit_of(loss)
     of_depth = []
     for depth in (2, 3):
-        seen, size = (
-            search_hyperplanes(weighed.Z, loss / unit, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen,
-            2**depth - 1,
-        )
+        seen = search_hyperplanes(weighed.Z, loss / unit, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen
+        size = 2**depth - 1
         of_depth.append(sorted((seen[at : at + size] for at in range(0, len(seen), size)), key=lambda tree: tree[0][0]))
     # Deeper trees lose less, so the two depths take turns; tree by tree, as a part of one is worth little.
     planes = [plane for turn in zip_longest(*of_depth, fillvalue=()) for tree in turn for plane in tree]

@@ -194,9 +194,7 @@ def build(problem: Problem) -> Model:
             for e in range(j << up, (j + 1) << up):
                 links[e, rank] = len(links)
         link = m.rows("link", Axis("link", len(links)), lower=0, upper=0)  # (6)
-        row = np.array([links[e, r] for e, ranks in zip(end.tolist(), place.tolist()) for r in ranks]).reshape(
-            place.shape
-        )
+        row = np.array([[links[e, rank] for rank in ranks] for e, ranks in zip(end.tolist(), place.tolist())])
         m.add(link[row], x[p[:, None]])
         m.add(link[np.arange(len(links))], rho[np.array([rank for _, rank in links])], -1)
     if columns.cover:
@@ -373,10 +371,8 @@ def scope(problem: Problem) -> str:
 
 def _some_splits(problem: Problem, paths: Paths) -> str:
     """Return a text that names the splits that the nodes may use; "" if these are all."""
-    asked, F = (
-        [len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()],
-        problem.encoded.n_candidate_splits,
-    )
+    asked = [len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()]
+    F = problem.encoded.n_candidate_splits
     if min(asked, default=F) == F:
         return ""
     if min(asked) < len(paths.candidates):

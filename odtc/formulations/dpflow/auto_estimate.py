@@ -88,10 +88,8 @@ def counts(problem: Problem) -> "Counts":
     if form(problem) is not states:
         return Counts(words="only known after the first search")
     levels = depth - folded_levels(problem, depth)
-    columns, rows = (
-        size_estimate.most_columns(n_candidate_splits, levels),
-        size_estimate.most_states(n_candidate_splits, levels),
-    )
+    columns = size_estimate.most_columns(n_candidate_splits, levels)
+    rows = size_estimate.most_states(n_candidate_splits, levels)
     above = size_estimate.most_columns(n_candidate_splits, levels - 1) - size_estimate.most_states(
         n_candidate_splits, levels - 1
     )
