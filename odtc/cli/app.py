@@ -68,9 +68,7 @@ def top(
     plugin: Annotated[  # read before the words are parsed, because it may follow the command, too
         str | None,
         typer.Option(
-            "--plugin",
-            metavar="FILE.py",
-            help="Load your own plug-in, or a folder of plug-ins (docs/extending.md).",
+            "--plugin", metavar="FILE.py", help="Load your own plug-in, or a folder of plug-ins (docs/extending.md)."
         ),
     ] = None,
 ) -> None:

@@ -10,15 +10,7 @@ from datetime import date, datetime
 from numbers import Real
 from typing import Any
 
-from odtc.base.spec_fields import (
-    NAMES,
-    REPEATED,
-    changes_of,
-    check_ranges,
-    default_of,
-    fields_by_name,
-    spec_field,
-)
+from odtc.base.spec_fields import NAMES, REPEATED, changes_of, check_ranges, default_of, fields_by_name, spec_field
 from odtc.base.text import did_you_mean, some
 from odtc.base.value_class import value_class
 from odtc.base.wording import option

@@ -94,11 +94,7 @@ def checks_alone(only: bool, said: Tree, found: Tree, costs: tuple[float | None,
             "leaf counts", all(map(near, ("counts", "rows", "sums"))), f"the leaf holds weight {sum(one.counts):.10g}"
         ),
         Check("answer", same(*answers), f"the leaf answers {answers[0]}, {answers[1]} by these rows"),
-        Check(
-            "objective",
-            claimed is not None and is_close(paid, claimed),
-            f"it costs {paid:.10g}, claimed {claimed}",
-        ),
+        Check("objective", claimed is not None and is_close(paid, claimed), f"it costs {paid:.10g}, claimed {claimed}"),
         Check("bound", bound is not None and (bound <= paid or is_close(bound, paid)), f"the claimed bound is {bound}"),
     ]
 

@@ -125,8 +125,7 @@ def _conditions(group: tuple) -> str:
     solver, threads, limit, gap, lp_limit, code = group
     return (
         f"{solver}, {threads or 'its own number of'} thread{'s' * (threads != 1)}, {limit:g} s a solve, gap {gap:g}; "
-        f"root LP by HiGHS "
-        f"within {lp_limit:g} s; odtc {code}."
+        f"root LP by HiGHS within {lp_limit:g} s; odtc {code}."
     )
 
 

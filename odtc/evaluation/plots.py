@@ -165,11 +165,7 @@ def regions(tree: Tree, rows: Dataset, across: str, up: str, ax, values: np.ndar
     draw = _shades if TASKS.get(tree.task).NUMBERS else _colours
     draw(tree, (*grids, answers), points, values if TASKS.get(tree.task).NUMBERS else rows.y, ax)
     others = [feature.name for j, feature in enumerate(tree.features) if j not in places and j in tree.used]
-    ax.set(
-        xlabel=across,
-        ylabel=up,
-        title=f"{first_few(others, 3)} as in a typical row" if others else "",
-    )
+    ax.set(xlabel=across, ylabel=up, title=f"{first_few(others, 3)} as in a typical row" if others else "")
 
 
 POINT = {"markersize": 4, "markeredgecolor": "white", "markeredgewidth": 0.5}

@@ -27,14 +27,7 @@ class LabelCards:
     goal : the name of the objective, as wide as the names in `rows`
     """
 
-    def __init__(
-        self,
-        pattern: Pattern,
-        cost: np.ndarray,
-        rows: np.ndarray,
-        width: int,
-        goal: np.ndarray,
-    ) -> None:
+    def __init__(self, pattern: Pattern, cost: np.ndarray, rows: np.ndarray, width: int, goal: np.ndarray) -> None:
         self._rows, self._width, self._goal = rows, width, goal
         counts = np.diff(pattern.starts)
         costly = (cost != 0) | (counts == 0)

@@ -446,8 +446,7 @@ def finite_sides(model: Model, begin: int = 0, end: int | None = None) -> tuple[
     bad = (has_lower & has_upper & (lower != upper)) | ~(has_lower | has_upper)
     if bad.any():
         raise ModelError(
-            f"row {begin + int(bad.argmax())} has "
-            f"{'two different sides' if has_lower[bad.argmax()] else 'no side'}; "
+            f"row {begin + int(bad.argmax())} has {'two different sides' if has_lower[bad.argmax()] else 'no side'}; "
             "the portable formats hold rows with one side: write a range as two rows"
         )
     kind = np.where(has_lower & has_upper, b"E", np.where(has_upper, b"L", b"G"))

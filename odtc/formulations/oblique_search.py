@@ -97,13 +97,7 @@ def _learned(problem: Problem, p: Params) -> tuple[HeapTree, str]:
         heap = mended(problem, heap)
         return heap, words(problem, choice, heap)
     heap = HEURISTICS.get("oblique").tree(
-        problem.encoded,
-        problem.topology,
-        seconds=p.seconds,
-        restarts=p.restarts,
-        seed=p.seed,
-        jobs=p.jobs,
-        part=1.0,
+        problem.encoded, problem.topology, seconds=p.seconds, restarts=p.restarts, seed=p.seed, jobs=p.jobs, part=1.0
     )
     return mended(problem, heap), ""
 

@@ -81,11 +81,7 @@ def grow(text: str, encoded: Encoded, topology: CompleteTree, price: float = 0.0
                 f"{value!r}"
             ) from None
     return module.tree(
-        encoded,
-        topology,
-        price,
-        **given,
-        **{name: limits[name] for name in module.LIMITS if name in limits},
+        encoded, topology, price, **given, **{name: limits[name] for name in module.LIMITS if name in limits}
     )
 
 

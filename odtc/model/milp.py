@@ -361,11 +361,7 @@ class Model:
         return summary_html(self)
 
     def add_rows(
-        self,
-        rows: Any,
-        lower: ArrayLike = -np.inf,
-        upper: ArrayLike = np.inf,
-        names: Sequence[str] | None = None,
+        self, rows: Any, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf, names: Sequence[str] | None = None
     ) -> "Model":
         """Return the model with additional constraints of your own. A proof is then about the edited model.
 

@@ -229,10 +229,7 @@ def is_proved(objective: float | None, bound: float | None) -> bool:
 
 
 def proof(
-    termination: Termination,
-    objective: float,
-    bound: float | None,
-    within_gap: bool,
+    termination: Termination, objective: float, bound: float | None, within_gap: bool
 ) -> tuple[Termination, float | None, str]:
     """Return (termination, bound, doubt) of a run with a point. A solver that reports "optimal" without a bound proves
     that its objective is the bound, unless a gap was allowed: then nothing is proved, and `doubt` is a sentence on

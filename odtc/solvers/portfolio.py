@@ -165,14 +165,7 @@ class _Heat:
 
         try:
             entrant.solution = solve_until(
-                lambda: self.left,
-                self.model,
-                entrant.solver,
-                entrant.options,
-                self.start,
-                hear,
-                listen,
-                self.path,
+                lambda: self.left, self.model, entrant.solver, entrant.options, self.start, hear, listen, self.path
             )
         except Exception as problem:  # if one solver fails, the others continue
             entrant.problem = str(problem) or type(problem).__name__

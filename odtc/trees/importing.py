@@ -161,8 +161,7 @@ def read_foreign(path, trust: bool = False):
     if not trust:
         raise TreeError(
             f"{str(path)!r} is a pickle, and opening a pickle runs the code in it: add --trust if it comes from you, "
-            f"or print "
-            "the tree with export_text(tree, feature_names=…, decimals=17) and import that text"
+            "or print the tree with export_text(tree, feature_names=…, decimals=17) and import that text"
         )
     import joblib
 
@@ -204,8 +203,7 @@ def _of_estimator(estimator, dataset: Dataset):
         if estimator.n_features_in_ != len(dataset.features):
             raise TreeError(
                 f"expected the columns of {dataset.name!r}, {len(dataset.features)} of them, got a tree fitted on "
-                f"{estimator.n_features_in_} "
-                "columns without names; fit it on a DataFrame, so that it knows their names"
+                f"{estimator.n_features_in_} columns without names; fit it on a DataFrame, so that it knows their names"
             )
         columns = [feature.name for feature in dataset.features]
     absent = getattr(fitted, "missing_go_to_left", np.zeros(fitted.node_count, bool))
@@ -376,8 +374,7 @@ def _asked(node: Comparison, dataset: Dataset, rows: np.ndarray):
     if unsure.size:
         raise TreeError(
             f"the text rounds the threshold of {node.column!r} to {show_number(node.threshold)}, so the cell "
-            f"{show_number(unsure[0])} "
-            "may go either way; print the tree with export_text(…, decimals=17)"
+            f"{show_number(unsure[0])} may go either way; print the tree with export_text(…, decimals=17)"
         )
     last = last_left(node.threshold)
     return Threshold(place, last) if numeric else _codes_below(place, cells, last), node.left, node.right
@@ -417,8 +414,7 @@ def _numbers(place: int, dataset: Dataset) -> np.ndarray:
     if None in values:
         raise TreeError(
             f"the tree compares the column {feature.name!r} with a number, but its cells in {dataset.name!r} are "
-            f"words; fit a tree on 0/1 "
-            f"columns named {feature.name + '=' + feature.levels[0]!r}, …"
+            f"words; fit a tree on 0/1 columns named {feature.name + '=' + feature.levels[0]!r}, …"
         )
     return np.array(values)
 

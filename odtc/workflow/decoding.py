@@ -510,14 +510,7 @@ def proved(
     the bound is less than the cost of the tree."""
     paid = problem.module.objective(problem, heap)
     bound = settled_bound(problem, bound, paid)
-    solution = Solution(
-        None,
-        Termination.OPTIMAL if is_proved(paid, bound) else ended,
-        paid,
-        bound,
-        seconds,
-        COMPILER,
-    )
+    solution = Solution(None, Termination.OPTIMAL if is_proved(paid, bound) else ended, paid, bound, seconds, COMPILER)
     return without_model(problem, heap, solution, None)
 
 

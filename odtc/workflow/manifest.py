@@ -19,17 +19,7 @@ from odtc.algorithms.moments.lines import ExactLines
 from odtc.base import compression
 from odtc.base.atomic_write import write_text
 from odtc.base.compression import RATIO, TooLargeError
-from odtc.base.json_schema import (
-    FLAG,
-    NOT_WHOLE,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    explain_error,
-    read_object,
-    show_value,
-    validate,
-)
+from odtc.base.json_schema import FLAG, NOT_WHOLE, NUMBER, TEXT, WHOLE, explain_error, read_object, show_value, validate
 from odtc.base.memory import require_memory
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import (

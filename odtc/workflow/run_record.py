@@ -13,16 +13,7 @@ from typing import Any
 
 from odtc.base.atomic_write import write_text
 from odtc.base.commit import current, expect_settled, remains
-from odtc.base.json_schema import (
-    FLAG,
-    NUMBER,
-    REAL,
-    TEXT,
-    WHOLE,
-    SchemaError,
-    list_of,
-    validate,
-)
+from odtc.base.json_schema import FLAG, NUMBER, REAL, TEXT, WHOLE, SchemaError, list_of, validate
 from odtc.base.spec_fields import fields_by_name
 from odtc.base.system import read_file
 from odtc.data.cells.data_files import stated_path

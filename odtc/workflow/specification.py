@@ -137,9 +137,7 @@ class SolvingSpec(Options):
         completes="solvers",
     )
     template: Path | None = spec_field(
-        None,
-        "Description of another solver; see examples/my-solver.",
-        metavar="FILE.toml",
+        None, "Description of another solver; see examples/my-solver.", metavar="FILE.toml"
     )
     program: str | None = spec_field(None, "Executable of the solver, if it is not on PATH.", metavar="FILE")
     workers: int = spec_field(

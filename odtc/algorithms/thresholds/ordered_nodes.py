@@ -5,13 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from odtc.algorithms.thresholds.depth_two import (
-    gini_test,
-    kernel_for,
-    profile,
-    take_side,
-    totals,
-)
+from odtc.algorithms.thresholds.depth_two import gini_test, kernel_for, profile, take_side, totals
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline, threads
 

@@ -33,9 +33,7 @@ Penalty = Annotated[
 CertificateFile = Annotated[
     Path | None,
     value_option(
-        "-o",
-        "STEM|FILE",
-        "Output file, or a stem for STEM.certificate.json (default: DATA_dDEPTH.certificate.json).",
+        "-o", "STEM|FILE", "Output file, or a stem for STEM.certificate.json (default: DATA_dDEPTH.certificate.json)."
     ),
 ]
 
@@ -215,10 +213,9 @@ def verify_certificate(path: Path, data: Path | None, time_limit: float | None =
     else:
         lines = [
             f"proved: no tree of depth {proof.depth} over "
-            f"{count_of(proof.n_candidate_splits, 'split', '')}{_satisfying(proof)} costs "
-            f"less than {proof.bound:.10g} on "
-            f"{count_of(proof.n_rows, 'row', '')}{f' ({proof.terms})' if proof.terms else ''}; "
-            f"{_steps(proof)} checked in whole numbers"
+            f"{count_of(proof.n_candidate_splits, 'split', '')}{_satisfying(proof)} costs less than {proof.bound:.10g} "
+            f"on {count_of(proof.n_rows, 'row', '')}{f' ({proof.terms})' if proof.terms else ''}; {_steps(proof)} "
+            "checked in whole numbers"
         ]
     if not proof.optimal:
         lines.append(

@@ -45,9 +45,7 @@ REFIT = replace(
 Forget = Annotated[
     str,
     value_option(
-        "--forget",
-        "OPTION,…|all",
-        "Settings of the old run that are not inherited, for example constraint,time-limit.",
+        "--forget", "OPTION,…|all", "Settings of the old run that are not inherited, for example constraint,time-limit."
     ),
 ]
 Confidence = Annotated[

@@ -155,10 +155,7 @@ Score = Annotated[
 ]
 Probabilities = Annotated[
     bool,
-    typer.Option(
-        "--probabilities",
-        help="Add a column for each class: its share of the training weight in the leaf.",
-    ),
+    typer.Option("--probabilities", help="Add a column for each class: its share of the training weight in the leaf."),
 ]
 
 

@@ -170,12 +170,7 @@ def _kind(column: pl.Series, declared: bool, decimal: str | None) -> str:
 
 
 def numbers(
-    column: pl.Series,
-    name: str,
-    place: str,
-    advice: str = CORRECT,
-    first: int = 1,
-    decimal: str | None = None,
+    column: pl.Series, name: str, place: str, advice: str = CORRECT, first: int = 1, decimal: str | None = None
 ) -> np.ndarray:
     """Return float64 of shape (rows,), NaN if missing; raises DataError for a cell that is not a finite number.
 

@@ -17,13 +17,7 @@ import numpy as np
 
 from odtc.base.text import some
 from odtc.base.wording import option
-from odtc.data.binary_splits.column_splits import (
-    BINS,
-    known_values,
-    set_splits,
-    splits_by_kind,
-    with_sets,
-)
+from odtc.data.binary_splits.column_splits import BINS, known_values, set_splits, splits_by_kind, with_sets
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.table.coded_columns import distinct
 from odtc.data.task import TASKS

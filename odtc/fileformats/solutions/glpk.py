@@ -48,9 +48,8 @@ def read(data: bytes) -> RawPoint:
     header = HEADER.match(data)
     if not header:
         raise SolutionError(
-            "expected a line 's mip ROWS COLUMNS STATUS OBJECTIVE', or one of 's bas' or 's ipt', as glpsol -w "
-            "writes it; "
-            "write the file again"
+            "expected a line 's mip ROWS COLUMNS STATUS OBJECTIVE', or one of 's bas' or 's ipt', as glpsol -w writes "
+            "it; write the file again"
         )
     end = END.search(data, max(header.end() - 1, len(data) - 20))
     if not end:

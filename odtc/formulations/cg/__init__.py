@@ -122,8 +122,7 @@ class Params:
     )
     n_min: int = parameter(0, "least number of rows in a leaf that is not empty", least=0)
     columns: str = parameter(
-        "auto",
-        "auto (all if they are few, else generated), all, start (of a first tree), or a file STEM.columns.json",
+        "auto", "auto (all if they are few, else generated), all, start (of a first tree), or a file STEM.columns.json"
     )
     rounds: int = parameter(20, "of column generation, for a file", least=0)
     final: str = parameter(
@@ -230,8 +229,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     if abs(cost - paid) > paths.near * paths.unit:
         raise TreeError(
             f"the tree costs {paid:.10g}, its columns {cost:.10g}: it has leaves, or subtrees below the ends of the "
-            f"paths, "
-            f"that are not the best; give the tree that a heuristic makes, or set {param('tail', 0)}"
+            f"paths, that are not the best; give the tree that a heuristic makes, or set {param('tail', 0)}"
         )
     if not paths.depth:
         return {"x": x}

@@ -150,10 +150,4 @@ class RestrictedMaster:
         }
         rho = {j: x[at : at + len(paths.splits[j]) + 1] for j, at in self.rho.items()}
         duals = Duals(dual[:ends], gamma, dual[self.n_rows : self.n_rows + len(self.cover)], self.cover)
-        return RelaxedPoint(
-            value,
-            x[first:],
-            rho,
-            duals,
-            bool((x[self.n_rho : first] < 1e-7).all()),
-        )
+        return RelaxedPoint(value, x[first:], rho, duals, bool((x[self.n_rho : first] < 1e-7).all()))

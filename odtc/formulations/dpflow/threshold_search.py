@@ -107,10 +107,7 @@ class ThresholdSearch:
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        start: HeapTree | None = None,
-        tell: Callable[[float, float, str], None] | None = None,
+        self, problem: Problem, start: HeapTree | None = None, tell: Callable[[float, float, str], None] | None = None
     ):
         self.problem, self.start, self.tell = problem, start, tell
         self.costs = search_costs(problem)

@@ -27,13 +27,7 @@ from odtc.problem.constraints.search_terms import accepting, refined, search_pro
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.verification.certificate import CONSTRAINTS
-from odtc.verification.constrained.constrained_certificate import (
-    Read,
-    read_problem,
-    small_enough,
-    swept,
-    tree_cost,
-)
+from odtc.verification.constrained.constrained_certificate import Read, read_problem, small_enough, swept, tree_cost
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import Weighted, surviving
 from odtc.verification.constrained.one_column import FROM_DEPTH, holds_one

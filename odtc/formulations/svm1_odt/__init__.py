@@ -215,10 +215,9 @@ def advice(problem: Problem) -> list[str]:
     if zero >= best:
         return small
     words = (
-        f"with alpha1·epsilon = {form.a1 * form.eps:.4g} all hyperplanes 0 cost {zero:.4g} and send every row where "
-        f"it likes, less than "
-        f"the {best:.4g} of a tree: raise alpha1 to {best / form.eps / problem.params.M:.4g} or more, or take "
-        f"{param('margin', 'hard')}"
+        f"with alpha1·epsilon = {form.a1 * form.eps:.4g} all hyperplanes 0 cost {zero:.4g} and send every row where it "
+        f"likes, less than the {best:.4g} of a tree: raise alpha1 to {best / form.eps / problem.params.M:.4g} or more, "
+        f"or take {param('margin', 'hard')}"
     )
     return [*small, words]
 

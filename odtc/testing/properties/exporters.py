@@ -131,9 +131,5 @@ PROPERTIES = (
     Property(
         "writes", "It writes every tree, the same bytes each time, or refuses it in a sentence.", writes, examples=40
     ),
-    Property(
-        "predicts",
-        "What it writes answers as the tree does: ties, numerals, unseen, missing cells.",
-        predicts,
-    ),
+    Property("predicts", "What it writes answers as the tree does: ties, numerals, unseen, missing cells.", predicts),
 )

@@ -113,10 +113,7 @@ def decodes(plug_in, variant, trial: Trial) -> None:
 PROPERTIES = (
     Property("models", "It solves small models, and says so of those that have no solution.", solves, examples=12),
     Property(
-        "trees",
-        "Its solution of a formulation decodes to the best tree, and passes every check.",
-        decodes,
-        examples=6,
+        "trees", "Its solution of a formulation decodes to the best tree, and passes every check.", decodes, examples=6
     ),
     Property("starts", "A start is taken if its dialect says so, and never lost.", takes_starts, examples=4),
     Property("folders", "Model files may be in any folder.", any_folder, examples=1),

@@ -81,8 +81,7 @@ def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[P
     except (DataError, ChoiceError) as problem:  # whose hints are of options that a certificate has no need of
         raise CertificateError(
             f"{str(file)!r} is not the data of the certificate {str(path)!r}, which expects the target "
-            f"{source['target']!r} "
-            f"({str(problem).partition(';')[0]}); name its data with --data"
+            f"{source['target']!r} ({str(problem).partition(';')[0]}); name its data with --data"
         ) from None
 
 

@@ -268,9 +268,8 @@ def _all_rows(done) -> Iterator[str]:
     if not costs and every.accuracy < training.train_accuracy:
         yield (
             f"note: {percent_text(1 - training.train_accuracy)} of the selected rows are misclassified, but "
-            f"{percent_text(1 - every.accuracy)} of all: "
-            "for each misclassified row that was selected there may be others that were not; select more of them, or "
-            "train on all"
+            f"{percent_text(1 - every.accuracy)} of all: for each misclassified row that was selected there may be "
+            "others that were not; select more of them, or train on all"
         )
     if words := cart_of_all_text(done):
         yield f"note: {words}"

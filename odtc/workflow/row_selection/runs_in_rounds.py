@@ -82,11 +82,7 @@ def run_in_rounds(
 
 
 def _best_of_each(
-    wanted: ModelSpec,
-    each: Sequence[RunSpec],
-    dataset: Dataset,
-    runs: "_Runs",
-    left: Callable[[], float | None],
+    wanted: ModelSpec, each: Sequence[RunSpec], dataset: Dataset, runs: "_Runs", left: Callable[[], float | None]
 ) -> list[Fit]:
     """Return the best Fit of the rounds of each model that has one; `left()` are the seconds left for all rounds."""
     found: list[Fit] = []
