@@ -33,7 +33,7 @@ class Cluster:
     address : str
     dashboard : str, the address of its pages; "" without any
     direct : bool, whether results come from the workers themselves, not by way of the scheduler; they are all here
-    keys : distributed.Security or None, the keys without which it lets nobody in
+    keys : distributed.Security or None, the keys that everybody needs who connects to it
     """
 
     address: str
@@ -146,14 +146,14 @@ def lost() -> tuple[type[BaseException], ...]:
 
 
 def as_they_end(client: Any, futures: Iterable[Any]) -> Iterator[Any]:
-    """Futures of a client, as they end."""
+    """Yield the futures of a client as they end."""
     from distributed import as_completed
 
     yield from as_completed(list(futures), loop=client.loop)  # type: ignore[no-untyped-call]
 
 
 def flag(name: str, client: Any = None) -> Any:
-    """Return an event that all of a cluster see, `set` and `is_set`; in a task of a worker without `client`."""
+    """Return an event, with `set` and `is_set`, that a whole cluster shares; a task of a worker needs no `client`."""
     from distributed import Event, get_client
 
     return Event(name, client=client or get_client())  # type: ignore[no-untyped-call]

@@ -90,7 +90,7 @@ def all_rows(number: int) -> str:
 
 
 def some(names: Sequence[str]) -> str:
-    """Ten of these names at most, quoted."""
+    """Return these names in quotes, at most ten of them."""
     listed = [repr(name) for name in names[:10]]
     return ", ".join(listed + ["..."] if len(names) > 10 else listed)
 
@@ -115,7 +115,7 @@ def one_line(text: str) -> str:
 
 
 def of(count: int, thing: str, things: str = "") -> str:
-    """`3 | of("leaf", "leaves")` is "3 leaves"; none is "no leaves"."""
+    """Return a number with its noun: "3 leaves" for `3 | of("leaf", "leaves")`, and "no leaves" for 0."""
     return f"{count or 'no'} {thing if count == 1 else things or thing + 's'}"
 
 
@@ -142,10 +142,10 @@ def tally(amounts: Iterable[float], classes: Iterable[str]) -> str:
 
 
 def aligned(text: str, sides: str = "", widest: int = 72) -> str:
-    """Lines with cells between tabs, as columns two spaces apart.
+    """Return lines whose cells are separated by tabs as columns two spaces apart.
 
-    `sides` has l or r for each column (l beyond its end). The last cell of a line widens only a column of side r;
-    a line without a tab and a cell wider than `widest` widen none.
+    `sides` has l (left) or r (right) for each column; further columns are l. The last cell of a line widens its column
+    only if that is r; a line without a tab widens none, nor does a cell wider than `widest`.
     """
     lines = [line.split("\t") for line in text.split("\n")]
     widths: dict[int, int] = {}
@@ -168,5 +168,5 @@ def table_text(rows: Iterable[Iterable[str]], sides: str, widest: int = 72) -> s
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal: Chinese signs take two, accents that join a letter none."""
+    """Return how many columns of a terminal a text takes: two for a Chinese sign, none for an accent on a letter."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

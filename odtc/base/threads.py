@@ -44,7 +44,7 @@ def at_most(threads: int | None) -> Iterator[None]:
 
 
 def allowed() -> int:
-    """Threads that a search may use, 1 or more."""
+    """Return the number of threads that a search may use, 1 or more."""
     asked = _most.get()
     if asked is not None:
         return asked
@@ -54,7 +54,7 @@ def allowed() -> int:
 
 @cache
 def pool(threads: int) -> "ThreadPoolExecutor":
-    """Threads that wait for work; they are made once in a process."""
+    """Return threads that wait for work; a process makes them once."""
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(threads, "odtc")

@@ -72,7 +72,7 @@ _of_context: ContextVar[Wording | None] = ContextVar("wording", default=None)
 
 @contextmanager
 def on_command_line() -> Iterator[None]:
-    """Around a run of the command line: all threads of the process speak of its options."""
+    """Inside, messages name the options of the command line, in all threads of the process."""
     global _of_process
     before, _of_process = _of_process, CommandLine()
     try:
@@ -83,7 +83,7 @@ def on_command_line() -> Iterator[None]:
 
 @contextmanager
 def in_keywords(names: Mapping[str, str]) -> Iterator[None]:
-    """Around a function of Python with keywords of its own: {"depth": "max_depth"} of an estimator."""
+    """Inside, messages use these keywords of a Python function: {"depth": "max_depth"} for an estimator."""
     token = _of_context.set(Python(tuple((KEYWORDS | dict(names)).items())))
     try:
         yield
@@ -125,7 +125,7 @@ def param(name: str, *values: Any) -> str:
 
 
 def params(values: Mapping[str, Any]) -> str:
-    """Several parameters with their values: `-p tail=0 -p fold=false`, or tail=0, fold=False."""
+    """Return several parameters with their values: `-p tail=0 -p fold=false`, or tail=0, fold=False."""
     return _now().params(values)
 
 

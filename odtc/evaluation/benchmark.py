@@ -320,7 +320,7 @@ def _lines_of(path: Path) -> list[tuple[dict, bool]]:
 
 
 def append_result(path, result: dict) -> None:
-    """One more line with its seal, whole on the disk when this returns; a line that was cut off before is removed."""
+    """Append a line with its seal; it is on the disk when this returns. A line that was cut off before is removed."""
     result = result | {"seal": seal_of(key_of(result["key"]), result)}
     try:
         if Path(path).is_symlink() and not commit.follows_links():

@@ -215,6 +215,6 @@ def draw_profiles(found: dict[str, np.ndarray], ax, metric: str = "cpu") -> None
 
 
 def _seconds(result: dict) -> float:
-    """CPU seconds of a solve; wall seconds if the system does not count them; infinite if neither is known."""
+    """Return the CPU seconds of a solve; its wall seconds if only these are known; infinity if neither is."""
     taken = result["cpu_seconds"] if result["cpu_seconds"] is not None else result["seconds"]
     return np.inf if taken is None else max(taken, LEAST_SECONDS)

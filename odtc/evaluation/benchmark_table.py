@@ -163,7 +163,7 @@ def _cells(result: dict, peer: dict | None) -> list[str]:
 
 
 def _summary(results: list[dict]) -> list[str]:
-    """Per formulation: cells solved; over its pairs with a peer the solved ones and the geometric means."""
+    """Return a table of formulations: their solved cells, and sums and geometric means over pairs with a peer."""
     head = (
         "formulation",
         "depth",

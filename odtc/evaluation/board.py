@@ -150,7 +150,7 @@ def shown_figure(given: Constraint, value: Fraction | float) -> str:
 
 
 def _apart(share: float, bound: float) -> tuple[str, str]:
-    """Two shares in percent, with as many digits as show whether they differ."""
+    """Return two shares in percent, with enough digits to show whether they differ."""
     for digits in (1, 2, 4, 8):
         shown = [f"{100 * one:.{digits}f}".rstrip("0").rstrip(".") for one in (share, bound)]
         if shown[0] != shown[1] or share == bound:

@@ -58,7 +58,7 @@ class Predicted:
 
     @property
     def skipped(self) -> dict:
-        """Under the keys of `--json`; nothing under the policy "refuse"."""
+        """Return what was skipped, under the keys of `--json`; nothing under the policy "refuse"."""
         if self.policy == "refuse":
             return {}
         blank = self.n_missing if self.policy == "blank" else 0

@@ -36,9 +36,9 @@ TEXT_LINE = re.compile(r"(?P<bars>(?:\|\s+)*)\|-+ (?P<words>.*)$")
 
 @value_class
 class Comparison:
-    """A node that sends x[column] <= threshold left, in 32 bits; infinity parts known cells from missing ones.
-    `slack` is by how much the threshold may be off if its text was rounded; `absent_left`: missing cells
-    go left, None if that is not known."""
+    """A node that sends a row left if x[column] <= threshold in 32 bits; a threshold of infinity separates known cells
+    from missing ones. `slack` is how far the threshold may be off if its text was rounded; `absent_left` is whether
+    missing cells go left, None if that is not known."""
 
     column: str
     threshold: float
@@ -505,7 +505,7 @@ def _label(label, dataset: Dataset) -> str:
 
 
 def _word(text: str, known: tuple[str, ...]) -> str:
-    """Return true and false for Python's True and False, unless the data file has them like that."""
+    """Return a label; Python's True and False as "true" and "false", unless the data file has them with capitals."""
     return text.lower() if text in ("True", "False") and text not in known else text
 
 

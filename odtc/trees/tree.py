@@ -177,12 +177,12 @@ class Tree:
         return places.branch_words(split, self.features, self.missing)
 
     def with_answers(self) -> "tuple[Tree, tuple[float, ...]]":
-        """Return the tree with each number that a leaf predicts as a class.
+        """Return the tree with a class for each number that its leaves predict.
 
         Returns
         -------
         (Tree, tuple of float)
-            The tree, and the number of each class; the same tree and () if its leaves predict classes or actions.
+            The tree, and the number of each class; this tree and () if its leaves predict classes or actions.
         """
         if not TASKS.get(self.task).NUMBERS:
             return self, ()
