@@ -484,9 +484,10 @@ def _of_dates(name: str, dates: list[str], shown: str) -> str:
     quoted = f'"{name}"' if "," in name else name
     of_days = list(filter(DATE.fullmatch, dates))
     found = [(form, numbers_of_dates(of_days, form)) for form in (None, *OTHER_DATES)]
-    reads = [("" if form is None else f"={form}", numbers[0]) for form, numbers in found if are_numbers(numbers)][:2]
+    found = [(form, numbers) for form, numbers in found if are_numbers(numbers) and len(set(numbers)) > 1]
+    reads = [("" if form is None else f"={form}", numbers[0]) for form, numbers in found][:2]
     options = " or ".join(f"{option('dates', quoted + form)} ({number})" for form, number in reads)
-    advice = f"read it as numbers with {options}" if reads else "turn it into numbers (a year, a month)"
+    advice = f"read it as numbers with {options}" if reads else "turn it into numbers (a year, a month, an hour)"
     return (
         f"column {name!r} looks like dates ({shown}), and each date is a category of its own; {advice}, or leave it "
         f"out with {option('ignore')}"

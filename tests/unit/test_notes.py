@@ -527,3 +527,15 @@ def test_thousands_parted_by_blanks_are_reported_with_the_option_that_reads_them
     (tmp_path / "t.csv").write_text("a;y\n" + "".join(lines), encoding="utf-8")
     assert "read the file with --decimal ," in odtc("inspect", "t.csv", folder=tmp_path).out
     assert "a       numeric" in odtc("inspect", "t.csv", "--decimal", ",", folder=tmp_path).out
+
+
+@pytest.mark.parametrize("day", ["1899-12-31", "2020-01-01"])
+def test_times_of_one_day_are_not_advised_to_be_read_as_that_day(tmp_path, day):
+    """Excel writes a time as a time of 1899-12-31; --dates makes one number of all of them."""
+    times = [f"{day} {at % 12:02}:05:00" for at in range(N)]
+    pl.DataFrame(table(when=times)).write_csv(tmp_path / "t.csv")
+    said = odtc("fit", "t.csv", "--depth", 1, folder=tmp_path).err
+    assert "column 'when' looks like dates" in said and "turn it into numbers" in said and "--dates" not in said
+    days = [f"2020-01-{1 + at % 12:02} 00:05:00" for at in range(N)]
+    pl.DataFrame(table(when=days)).write_csv(tmp_path / "t.csv")
+    assert "--dates when" in odtc("fit", "t.csv", "--depth", 1, folder=tmp_path).err
