@@ -68,6 +68,18 @@ def test_a_regression_is_certified_later_too(folder):
     assert command("verify", "m", folder=folder).code == 0
 
 
+def test_a_bound_that_a_solver_rounded_is_answered_by_a_fit_without_the_solver(folder):
+    """The advice was a longer --time-limit, with which the solver rounds its bound again."""
+    (folder / "n.csv").write_text("a,b,y\n1,2,1.5\n2,1,2.5\n3,4,1.25\n4,3,8\n5,6,9\n6,5,3\n7,8,2\n8,7,1\n")
+    words = ("n.csv", "--task", "regression", "--model", "dpflow", "-o", "m")
+    assert command("fit", *words, "--solver", "highs", folder=folder).code == 0
+    record = json.loads((folder / "m.run.json").read_text())
+    (folder / "m.run.json").write_text(json.dumps(record | {"bound": record["objective"] * (1 - 4e-5)}))
+    said = command("certify", "m", folder=folder)
+    assert said.code == 1 and "or without --solver" in said.err
+    assert command("fit", *words, folder=folder).code == 0 and command("certify", "m", folder=folder).code == 0
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_survival_tree_is_certified_later_though_logarithms_round(folder, seed):
     """The objectives of the run and of the checker were compared to the last digit, and the advice was more time."""

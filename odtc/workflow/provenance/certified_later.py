@@ -106,6 +106,7 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
     if not is_proved(objective, bound):
         known = "no bound" if bound is None else f"the bound {bound:.10g}"
         again = option("model", "auto") if bound is None else f"a longer {option('time_limit')}"
+        again += f", or without {option('solver')}" if spec.solving.names_solver else ""
         raise DataError(
             f"expected a run that proved its tree, got one with {known} for a tree that costs {objective}; fit again "
             f"with {again}"
