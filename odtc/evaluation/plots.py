@@ -56,7 +56,7 @@ def progress(history, ax, title: str = "") -> None:
     last = max(seconds for seconds, _ in best + bounds)
     for points, label, colour, style in (
         (best, "best tree", "#d55e00", "-"),
-        (bounds, "bound: no tree costs less", "#0072b2", "--"),
+        (bounds, "lower bound", "#0072b2", "--"),
     ):
         if points:
             x, y = zip(*points, (last, points[-1][1]))
@@ -118,7 +118,7 @@ def frontier(points: list[dict], ax, title: str = "") -> None:
         ax.plot(*_against(proved, "objective"), "o-", color=PALETTE[0], label="best tree, proved")
     if left:
         ax.plot(*_against(left, "objective"), "o", mfc="none", color="#d55e00", label="best tree so far")
-        ax.plot(*_against(left, "bound"), "_", color="#0072b2", label="bound: no tree costs less")
+        ax.plot(*_against(left, "bound"), "_", color="#0072b2", label="lower bound")
     for place, point in enumerate(one for one in points if one["ended"] == "infeasible"):
         ax.axvline(point["requested"], color="#999999", linestyle=":", label=None if place else "no tree")
     ax.set(xlabel="number of the constraint", ylabel="objective", title=title)
