@@ -112,5 +112,10 @@ def test_a_pool_says_that_one_of_trees_alike_is_listed(tmp_path):
     asked = ("--depth", 1, "--model", "dpflow", "--pool", 9, "--constraint", "recall[p] >= 0.5", "-o", "m")
     assert command("fit", "twin.csv", *asked, folder=tmp_path).code == 0
     shown = command("show", "m.pool.json", folder=tmp_path).out
-    assert "trees whose splits divide the training rows in the same way are listed once" in shown
+    alike = "trees whose splits divide the training rows in the same way are listed once"
+    assert f"{alike}, unless a constraint is on columns\n" in shown
     assert json.loads((tmp_path / "m.pool.json").read_text())["feature_use"] == {"a": 2}
+    on_columns = ("--depth", 1, "--model", "dpflow", "--pool", 99, "--constraint", "features <= 1", "-o", "n")
+    assert command("fit", "twin.csv", *on_columns, folder=tmp_path).code == 0
+    use = json.loads((tmp_path / "n.pool.json").read_text())["feature_use"]
+    assert use.keys() == {"a", "b"} and use["a"] == use["b"]

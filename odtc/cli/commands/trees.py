@@ -285,7 +285,10 @@ def _listed(pool, number: int | None) -> str | None:
             listed = "sample" if isinstance(pool, NearOptimalSet) else "pool"
             raise ChoiceError(f"expected --tree from 1 to {len(pool.trees)}, the trees of the {listed}, got {number}")
         return None
-    alike = "trees whose splits divide the training rows in the same way are listed once"
+    # Splits of different columns are kept apart if a constraint is on columns (odtc.workflow.posing.encode_run).
+    alike = (
+        "trees whose splits divide the training rows in the same way are listed once, unless a constraint is on columns"
+    )
     lines = [pool.words, alike, "", *tree_lines(pool.trees, pool.objectives)]
     lines += ["", "number of trees that split on each feature:"]
     lines += [f"{name}: {count}" for name, count in pool.feature_use().items()]
