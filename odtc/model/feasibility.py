@@ -120,7 +120,7 @@ def _largest(
         return Check(name, True, f"{count} kept exactly")
     block = next(b for b in blocks if b.start <= at < b.stop)
     where = block.name_table(at - block.start, at - block.start + 1).tobytes().decode().strip()
-    kept = worst <= tolerance + ROUNDING  # a solver may use all of its tolerance, and the sums here are rounded
+    kept = worst <= tolerance * (1 + ROUNDING)  # a solver may use all of it, and the difference here is rounded
     return Check(
         name,
         kept,
