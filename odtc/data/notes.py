@@ -338,7 +338,7 @@ def _of_form(feature: Feature, others: Sequence[str]) -> list[Note] | None:
             return [Note(feature.name, "date", text)]
     if _are_measures(others) and not are_numbers(others, feature.decimal) and not any(map(is_range, others)):
         example = next(filter(_is_measure, others))
-        advice, of_many = _of_signs(others, example)
+        advice, of_many = written_numbers.how_to_read(others, example) or _of_marks_among(others)
         form = "numbers with a decimal comma, a unit, a currency or marks of thousands"
         text = f"column {feature.name!r} looks like {form} ({example!r}), and each is a separate category; {advice}"
         many = f"look like {form}, and each number is a category of its own; {of_many}"
@@ -418,19 +418,6 @@ def _of_other_manner(feature: Feature) -> Note:
         f"({option('decimal')}), or rows that are left out contain words, so each number is a separate category; write "
         f"all numbers of the file in one manner, or leave the column out with {option('ignore')}",
     )
-
-
-def _of_signs(words: list[str], example: str) -> tuple[str, str]:
-    """Return advice about numbers that people wrote, for one column and for several: the option that reads all of
-    them, with its result for the example if both signs read them, but differently."""
-    signs = written_numbers.signs_of(words)
-    if not signs:
-        return _of_marks_among(words)
-    if len({tuple(written_numbers.values_of(words, sign)) for sign in signs}) > 1:
-        reads = [show_number(written_numbers.values_of([example], sign)[0]) for sign in signs]
-        told = " or ".join(f"{option('decimal', sign)} ({number})" for sign, number in zip(signs, reads))
-        return f"read the file with {told}", f"read the file with {option('decimal', *signs)}"
-    return (f"read the file with {option('decimal', signs[0])}",) * 2
 
 
 def _of_marks_among(words: list[str]) -> tuple[str, str]:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from odtc.base.text import show_number
+from odtc.base.wording import option
 from odtc.data.reading_spec import SIGNS
 
 BLANKS = " \u00a0\u202f\u2009"  # plain, unbreakable, narrow and thin
@@ -68,6 +70,19 @@ def signs_of(words: Sequence[str]) -> tuple[str, ...]:
     first; both of words such as "5 %"."""
     cells = pl.Series(words, dtype=pl.String)
     return tuple(sign for sign in SIGNS if _all_finite(plain(cells, sign)) and len(beside(cells, sign)) < 2)
+
+
+def how_to_read(words: Sequence[str], example: str) -> tuple[str, str] | None:
+    """Return advice about numbers that people wrote, for one column and for several: the option that reads all of them,
+    with its result for the example if both signs read them, but differently; None if no sign reads them all."""
+    signs = signs_of(words)
+    if not signs:
+        return None
+    if len({tuple(values_of(words, sign)) for sign in signs}) > 1:
+        reads = [show_number(value) for sign in signs for value in values_of([example], sign) if value is not None]
+        told = " or ".join(f"{option('decimal', sign)} ({number})" for sign, number in zip(signs, reads))
+        return f"read the file with {told}", f"read the file with {option('decimal', *signs)}"
+    return (f"read the file with {option('decimal', signs[0])}",) * 2
 
 
 def _all_finite(numbers: pl.Series) -> bool:

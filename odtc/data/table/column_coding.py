@@ -151,8 +151,9 @@ class Column:
                 row = int(wrong_rows.argmax())
                 cell = self.cells[int(self.code[row]) - 1]
                 wrong = pl.Series([cell])
-                if self.decimal is None and wrong.dtype == pl.String and (signs := written_numbers.signs_of([cell])):
-                    advice = f"read the file with {option('decimal', *signs)} or {advice}"
+                told = written_numbers.how_to_read([cell], cell) if wrong.dtype == pl.String else None
+                if self.decimal is None and told is not None:
+                    advice = f"{told[0]} or {advice}"
                 column_types.numbers(wrong, self.name, self.place, advice, row + 1, self.decimal)
             values = finite.to_numpy() + 0.0  # cells without a number are only in rows that are left out
         large = np.flatnonzero(np.abs(values) >= MAX_EXACT)
