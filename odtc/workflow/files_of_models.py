@@ -15,7 +15,7 @@ from odtc.base.commit import remove, together
 from odtc.base.system import read_file
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
-from odtc.data.cells.data_files import STANDARD_INPUT
+from odtc.data.cells.data_files import STANDARD_INPUT, recorded_data
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import CLASSIFICATION, ReadingSpec
@@ -398,10 +398,10 @@ def same_file(manifest: Manifest, data_path: str | Path | None = None) -> bool |
 
 def _data_path(manifest: Manifest, moved: str | Path | None = None) -> Path | None:
     """Return the path of the data file of a manifest, or its new path `moved`; None if the manifest names no file."""
-    if moved is not None:
-        return Path(moved)
     stated = manifest.facts["data"].get("path")
-    return manifest.path.resolve().parent / stated if isinstance(stated, str) else None
+    if moved is None and not isinstance(stated, str):
+        return None
+    return recorded_data(manifest.path, stated, moved)
 
 
 def selection_facts(manifest: Manifest) -> dict:

@@ -743,6 +743,31 @@ def test_a_folder_that_moved_as_a_whole_still_verifies(work, tmp_path):
     assert odtc("verify", tmp_path / "elsewhere" / "xor_flowoct_d2.sol").err == ""
 
 
+def test_what_is_delivered_with_its_data_in_one_folder_verifies(tmp_path):
+    """The data stood in another folder when the files were made."""
+    (tmp_path / "data").mkdir()
+    rows = "\n".join(f"{a},{b},{a ^ b}" for a in (0, 1) for b in (0, 1) for _ in range(2))
+    (tmp_path / "data" / "xor.csv").write_text(f"a,b,y\n{rows}\n")
+    table = "data/xor.csv"
+    for words in (
+        ("fit", table, "--depth", "2", "-o", "own"),
+        ("fit", table, "--depth", "1", "--model", "flowoct", "-o", "other"),
+        ("certify", table, "--depth", "2", "-o", "proof"),
+        ("frontier", table, "--vary", "recall[1] >= 0.4:0.6:0.2", "--depth", "2", "-o", "front.frontier.json"),
+    ):
+        assert odtc(*words, folder=tmp_path).code == 0
+    delivered = tmp_path / "delivered"
+    delivered.mkdir()
+    for file in (*tmp_path.glob("*.*"), tmp_path / table):
+        shutil.move(file, delivered)
+    for file in ("own", "other.sol", "proof.certificate.json", "front.frontier.json"):
+        said = odtc("verify", file, folder=delivered)
+        assert said.code == 0 and "not there" not in said.err + said.out, (file, said)
+    (delivered / "xor.csv").write_text("a,b,y\n0,1,0\n1,1,1\n")  # other rows under the same name
+    for file in ("other.sol", "proof.certificate.json", "front.frontier.json"):
+        assert odtc("verify", file, folder=delivered).code == 1, file
+
+
 # list, info, help
 
 

@@ -389,6 +389,17 @@ def stated_path(path: str | Path, folder: Path) -> str:
     return STANDARD_INPUT if Path(path).name == STANDARD_INPUT else os.path.relpath(Path(path).resolve(), folder)
 
 
+def recorded_data(record: Path, stated: str | Path, given: str | Path | None = None) -> Path:
+    """Return where the data file of a record is: `given`, or else the stated path from the folder of the record, or, if
+    no file is there, the file of that name next to the record, as after a delivery of both. The caller compares its
+    content."""
+    if given is not None:
+        return Path(given)
+    folder = record.resolve().parent
+    where, beside = folder / stated, folder / Path(stated).name
+    return beside if beside.is_file() and not where.exists() else where
+
+
 def data_name(path: Path) -> str:
     """Return the name of the data of a file: monks-1 of monks-1.csv.gz."""
     path, _ = book_and_sheet(path)

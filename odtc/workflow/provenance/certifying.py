@@ -9,6 +9,7 @@ from odtc.base import deadline
 from odtc.base.atomic_write import require_beside, require_writable
 from odtc.base.commit import together
 from odtc.base.text import count_of
+from odtc.data.cells.data_files import recorded_data
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_as
 from odtc.data.reading_spec import ReadingSpec
@@ -70,8 +71,8 @@ def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[P
         raise CertificateError(
             f"the certificate {str(path)!r} does not say of which data file it is; name it with --data"
         )
-    file = data or path.resolve().parent / source["path"]
-    if not Path(file).exists():
+    file = recorded_data(path, source.get("path", ""), data)
+    if not file.exists():
         raise CertificateError(
             f"the data file {str(file)!r} of the certificate {str(path)!r} is not there; name it with --data"
         )

@@ -14,6 +14,7 @@ from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, r
 from odtc.base.text import count_of, some
 from odtc.base.value_class import value_class
 from odtc.base.wording import command, option
+from odtc.data.cells.data_files import recorded_data
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
@@ -192,7 +193,7 @@ def _data(facts: dict, path: Path, data: Path | None) -> Dataset:
             f"cannot verify {str(path)!r}: it names no data file by its SHA-256, as one of data in memory or of an "
             f"earlier odtc; make it again from a data file with {command('frontier')}"
         )
-    where = data if data is not None else path.resolve().parent / source["path"]
+    where = recorded_data(path, source["path"], data)
     if not where.is_file():
         raise TreeError(f"cannot verify {str(path)!r}: the data file {str(where)!r} is not there (--data names it)")
     if fingerprint(where) != source["sha256"]:

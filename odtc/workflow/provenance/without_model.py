@@ -14,6 +14,7 @@ from odtc.base.commit import expect_settled
 from odtc.base.json_schema import TEXT, SchemaError, read_object, schema_of, validate
 from odtc.base.spec_fields import fields_by_name
 from odtc.base.value_class import value_class
+from odtc.data.cells.data_files import recorded_data
 from odtc.data.codebook import codebook_of, with_labels
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
@@ -95,7 +96,7 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
         told = facts["fit"]
         if told["tree"]["sha256"] != fingerprint(tree_path):
             return OpenedFit(note=f"{path.name} is the record of another tree than {tree_path.name}")
-        where = Path(data) if data is not None else path.resolve().parent / told["data"]["path"]
+        where = recorded_data(path, told["data"]["path"], data)
         if not where.is_file():
             return OpenedFit(
                 note=f"the data file {str(where)!r} is not there, so nothing is counted again; name it with --data"
