@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from odtc.algorithms.dp import k_best
 from odtc.base import deadline
-from odtc.errors import ModelError
+from odtc.errors import ModelError, TimeLimitReached
 from odtc.formulations.dpflow.program import Program
 from odtc.problem.parameters import parse_params
 from odtc.testing.problems import problems
@@ -141,7 +141,20 @@ def many(tmp_path):
 def test_a_pool_ends_with_the_time_the_memory_or_a_word(many, monkeypatch):
     problem = pipeline.pose(many / "many.csv", "dpflow", 3)
     pipeline.compile_model(problem)
-    timed = near_optimal(problem, 10**9, seconds=0.3)
+
+    def ended_by(problem_at_the_end):
+        """A pool of all trees, ended in one of its checks of the time."""
+        calls = iter(range(10**6))
+
+        def check():
+            if next(calls) > 200:
+                raise problem_at_the_end
+
+        with monkeypatch.context() as patch:
+            patch.setattr(deadline, "check", check)
+            return near_optimal(problem, 10**9, seconds=3600)
+
+    timed = ended_by(TimeLimitReached())
     assert (
         not timed.complete
         and timed.stopped == "the time limit"
@@ -159,14 +172,7 @@ def test_a_pool_ends_with_the_time_the_memory_or_a_word(many, monkeypatch):
     monkeypatch.undo()
     ten = near_optimal(problem, 10)
     assert (len(ten.trees), ten.stopped, ten.complete) == (10, "--pool 10", False) and ten.at_least > 10
-    calls = iter(range(10**6))
-
-    def interrupted():
-        if next(calls) > 200:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(deadline, "check", interrupted)
-    broken = near_optimal(problem, 10**9)
+    broken = ended_by(KeyboardInterrupt())
     assert broken.stopped == "an interruption" and all(a == b for a, b in zip(broken.objectives, timed.objectives))
 
 
