@@ -298,6 +298,14 @@ def test_a_family_without_its_columns_is_refused_in_a_sentence():
     assert pipeline.compile_model(problem, "commutation, no_feature_reuse").cuts == ("no_feature_reuse", "commutation")
 
 
+def test_a_family_that_fits_only_without_a_constraint_names_the_constraint(tmp_path):
+    words = ("build", MONKS / "monks-1.csv", "--cuts", "equivalent_points", "-o", "m")
+    said = odtc(*words, "--constraint", "leaf_class_rows[1] >= 3", folder=tmp_path)
+    assert said.code == 2 and "for 'leaf_class_rows[1] >= 3' does not take it" in said.err
+    assert odtc(*words, "--constraint", "recall[1] >= 0.6", folder=tmp_path).code == 0
+    assert odtc(*words[:2], *words[4:], "--constraint", "leaf_class_rows[1] >= 3", folder=tmp_path).code == 0
+
+
 @pytest.mark.parametrize("cuts", ["none", "all", "paper4"])
 def test_the_manifest_rebuilds_the_model_with_its_cuts(cuts, tmp_path):
     model = pipeline.compile_model(data_problem({"bottom": "flow"}), cuts)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from odtc.base.registry import Contract, Member, Registry
+from odtc.base.text import first_few
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import option, params
 from odtc.errors import ChoiceError
@@ -136,12 +137,28 @@ def why_unfit(name: str, problem: Problem, model: Model) -> str:
     return f"cut family {name!r} {why}" if why else ""
 
 
+def _models_for(module: Member) -> list[tuple[str, dict[str, Any]]]:
+    """Return the formulations that can take the rows of a family, with the parameters of such a form."""
+    return able(lambda problem: not missing(problem, problem.module.build(problem), module.NEEDS))
+
+
 def hint(module: Member) -> str:
     """Return the models that express the required statements (odtc.problem.support), and the family's own HINT."""
-    models = able(lambda problem: not missing(problem, problem.module.build(problem), module.NEEDS))
-    names = [f"{name} {params(form)}".rstrip() for name, form in models]
+    names = [f"{name} {params(form)}".rstrip() for name, form in _models_for(module)]
     have = f"models that take it: {', '.join(names)}" if names else "no model takes it"
     return "; ".join(filter(None, [module.HINT, have]))
+
+
+def _forced(problem: Problem, module: Member) -> str:
+    """Return a remark if constraints need a form of the formulation that cannot take the rows of a family, but another
+    form could; otherwise ""."""
+    if not problem.constraints or problem.formulation not in [name for name, _ in _models_for(module)]:
+        return ""
+    stated = first_few([repr(str(constraint)) for constraint in problem.constraints], 2)
+    return (
+        f"; the form of {problem.formulation} for {stated} does not take it, so leave out either the family or the "
+        "constraint"
+    )
 
 
 def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) -> tuple[str, ...]:
@@ -157,7 +174,9 @@ def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) 
             module, _ = family(name)
             if module.HINT and missing(problem, model, module.NEEDS):
                 why = f"cut family {module.name!r} is not for this model of {problem.formulation}"
-            raise ChoiceError(f"{why}; {hint(module)}" if missing(problem, model, module.NEEDS) else why)
+            if not missing(problem, model, module.NEEDS):
+                raise ChoiceError(why)
+            raise ChoiceError(f"{why}; {hint(module)}{_forced(problem, module)}")
     words = {
         (module.name, rounds): f"{module.name}:{ROUNDS}={rounds}" if rounds else module.name
         for module, rounds in map(family, names)
