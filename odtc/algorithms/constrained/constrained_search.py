@@ -45,7 +45,7 @@ from odtc.errors import TimeLimitReached
 
 ROUNDS = 14  # maximum number of multipliers tried for all cases together, and then for each case
 PASSES = 20  # multipliers that settled more than 1 / PASSES of the cases are reported for all cases together
-TRACED = 4  # cases whose trees are traced after each pass
+TRACED = 6  # cases whose trees are traced after each pass
 LEFT = 0.9  # if at most this fraction of the roots remains, they are bounded again, at separate multipliers
 
 
