@@ -328,12 +328,14 @@ def _match(path: Path) -> tuple[Any, str]:
     if fitting:
         suffix, name = max(fitting, key=lambda pair: len(pair[0]))
         module = READERS.get(name)
-        if module.TEXT and is_list_of_objects(path):
+        head = head_of(path) if module.TEXT and path.is_file() else b""
+        if OBJECTS.match(head):
             return READERS.get("json_lines"), suffix
         # A workbook or a Parquet file may be named .csv; it has such first bytes and zero bytes, which text has not.
-        head = head_of(path) if module.TEXT and path.is_file() and not is_packed(path) else b""
-        if b"\0" in head and (
-            real := next((one for one in BINARY if head[:8].lower().startswith(BEGINNINGS[one])), None)
+        if (
+            b"\0" in head
+            and not is_packed(path)
+            and (real := next((one for one in BINARY if head[:8].lower().startswith(BEGINNINGS[one])), None))
         ):
             return READERS.get(real), suffix
         return module, suffix
@@ -347,9 +349,9 @@ def is_list_of_objects(path: str | Path) -> bool:
 
 def _format_of(path: Path, known: Sequence[str]) -> str:
     """Return the name of the reader that fits the content of a file."""
-    if is_list_of_objects(path):
-        return "json_lines"
     head = b"" if not path.is_file() else head_of(path)
+    if OBJECTS.match(head):
+        return "json_lines"
     start = head.lstrip()
     for name, begins in BEGINNINGS.items():
         if any((start if name in ("arff", "json_lines") else head)[: len(one)].lower() == one for one in begins):
