@@ -114,10 +114,9 @@ class Grid:
         """The least numbers of rows in a leaf to try; None is no limit."""
         return whole_numbers(self.min_leaf_rows, "--min-leaf-rows") or (None,)
 
-    @property
-    def place(self) -> tuple[int, int]:
-        """The place of this job of an array, and how many there are. Raises ChoiceError for invalid options of a study
-        in parts, and for an unknown score or rule."""
+    def checked_place(self) -> tuple[int, int]:
+        """Return the place of this job of an array, and how many there are. Raises ChoiceError for invalid options of a
+        study in parts, and for an unknown score or rule."""
         from odtc.evaluation.cross_validation import expect_known
         from odtc.evaluation.studies.cluster import expect_jobs
         from odtc.evaluation.studies.job_array import expect_kind, part_of
@@ -153,7 +152,7 @@ def tune(
     from odtc.evaluation.studies.study import Study, TableRows
     from odtc.evaluation.studies.tuning import Tuning
 
-    which, models, params = grid.place, grid.models, grid.params
+    which, models, params = grid.checked_place(), grid.models, grid.params
     settings = cross_validation.grid(
         models, grid.whole_depths, params, grid.leaf_rows, grid.encoding, grid.try_constraint
     )
@@ -470,7 +469,7 @@ def sweep(
     from odtc.evaluation.studies import sweep as sweeps
     from odtc.evaluation.studies.engine import Store
 
-    which, params, lists = grid.place, grid.params, None
+    which, params, lists = grid.checked_place(), grid.params, None
     if data:
         cross_validation.score_of(spec.reading.task, grid.score, params)
         spec = cross_validation.limited(spec, params, console.say)
