@@ -77,6 +77,17 @@ def test_under_constraints_a_test_of_another_column_is_another_test(tmp_path):
             assert uncovered_splits(problem, rows, facts, left_out) == lacking
 
 
+def test_nested_splits_of_a_certificate_are_on_their_own_column():
+    rows = table()
+    problem = problem_of(rows, ("features <= 2",))
+    numbers = [{"feature": name, "kind": "threshold"} for name in "ab"]
+    of_levels = [{"feature": "c", "kind": "subset", "values": values} for values in (["x"], ["x", "y"])]
+    nested = {"kind": "nested", "splits": of_levels, "turned": [False, False]}  # y or z is right of x, and z of both
+    assert uncovered_splits(problem, rows, {"columns": [*numbers, nested]}, {"c": (3, 3)}) == 1  # c = y
+    other = nested | {"splits": [threshold("a", 0.5), threshold("a", 1.5)]}
+    assert uncovered_splits(problem, rows, {"columns": [*numbers, other]}, {"c": (3, 3)}) == 3
+
+
 def test_what_the_check_counts_is_single_levels_thresholds_and_missing_cells():
     rows = table()
     for test in (Threshold(0, 1.5), Missing(0), Subset(0, (1.0,))):

@@ -35,8 +35,8 @@ def uncovered_splits(problem: Problem, rows: Dataset, facts: dict, left_out: dic
     by_column = bool(problem.constraints)  # which may be on columns: a split on another one is another split
     known = {
         (of if by_column else "", one)
-        for of, sides in _of_certificate(facts, rows, keys)
-        for one in _either(sides, whole)
+        for of, side in _of_certificate(facts, rows, keys)
+        for one in (side.tobytes(), (side ^ whole).tobytes())
     }
     names = [feature.name for feature in rows.features]
     absent = 0
@@ -55,17 +55,12 @@ def _is_covered(split, rows: Dataset, left_out: dict) -> bool:
 
 
 def _of_certificate(facts: dict, rows: Dataset, keys: np.ndarray):
-    """Yield (feature, int64 (splits, 2)) for each column of splits: the sums of the keys of their left sides."""
+    """Yield (feature, int64 (2,)) for each split of a certificate: the sum of the keys of its left side. Cut k of a
+    nested column is its k-th split."""
     for column in facts["columns"]:
         ranks = rank_columns([column], rows, left_of)
         rank, order = ranks.rank[:, 0], np.argsort(ranks.rank[:, 0], kind="stable")
         sums = np.concatenate([np.zeros((1, 2), np.int64), np.bitwise_xor.accumulate(keys[order])])
         cuts = np.arange(int(ranks.size[0]))
-        yield column.get("feature", ""), sums[np.searchsorted(rank[order], cuts, side="right")]
-
-
-def _either(sides: np.ndarray, whole: np.ndarray):
-    """Yield the sums of sides, and of the sides opposite, as bytes."""
-    for side in sides:
-        yield side.tobytes()
-        yield (side ^ whole).tobytes()
+        names = [split["feature"] for split in column.get("splits", [column] * len(cuts))]
+        yield from zip(names, sums[np.searchsorted(rank[order], cuts, side="right")], strict=True)
