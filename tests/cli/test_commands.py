@@ -192,6 +192,17 @@ def test_fit_test_leaves_out_incomplete_rows_as_the_training_does(tmp_path):
     )
 
 
+def test_fit_test_counts_only_rows_whose_label_is_known(tmp_path):
+    (tmp_path / "a.csv").write_text("x,w,y\n1,1,a\n2,1,a\n3,1,b\n4,1,b\n")
+    (tmp_path / "t.csv").write_text("x,w,y\n1,1,a\n2,1,b\n4,2,b\n4,5,\n4,5,c\n")
+    asked = ["fit", "a.csv", "--depth", "1", "--weights", "w", "--test", "t.csv"]
+    facts = odtc(*asked, "--json", folder=tmp_path).facts
+    assert (facts["n_test_rows"], facts["n_test_rows_without_known_label"]) == (3, 2)
+    assert (facts["test_accuracy"], facts["test_weighted_accuracy"]) == (2 / 3, 3 / 4)
+    said = odtc(*asked, folder=tmp_path).out
+    assert "66.67 % of 3 rows correct, by weight 75.00 %, CART" in said and "(2 more without a known label)" in said
+
+
 def test_missing_rows_are_dropped_aloud_kept_or_refused(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n,b\n,b\n3,a\n4,b\n")
     dropped, kept = (

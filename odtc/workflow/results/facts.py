@@ -286,7 +286,8 @@ class RoundFacts(Facts):
 @frozen_class
 class TestFacts(Facts):
     """The tree, and CART's, on labelled rows of another file; `test_majority_accuracy` is the share of these rows that
-    are of the most frequent class of the training rows. The losses are known if errors have costs."""
+    are of the most frequent class of the training rows. The losses are known if errors have costs. All figures are of
+    the `n_test_rows` whose label is a class of the training rows."""
 
     __test__ = False  # not a test of pytest
 
@@ -294,6 +295,7 @@ class TestFacts(Facts):
     cart_test_accuracy: float | None
     n_test_rows: int
     n_test_rows_dropped: int
+    n_test_rows_without_known_label: int
     test_weighted_accuracy: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
     cart_test_weighted_accuracy: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
     test_majority_accuracy: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
@@ -303,23 +305,21 @@ class TestFacts(Facts):
     @classmethod
     def of(cls, tree: Tree, cart: Tree, labelled: Dataset, cost: np.ndarray | None = None) -> "TestFacts":
         """Return the facts of two trees; `cost` is float64 (true class, predicted class), if errors have costs."""
-        accuracies = (score(one, labelled)["accuracy"] for one in (tree, cart))
+        known = labelled.where(labelled.y >= 0)
+        right = [one.predict(known.X) == known.y for one in (tree, cart)]
+        accuracies = [float(one.mean()) if len(one) else None for one in right]
         heavy = [None, None]
-        if np.ptp(labelled.weight) and (total := labelled.weight.sum()) > 0:
-            right = (one.predict(labelled.X) == labelled.y for one in (tree, cart))
-            heavy = [
-                _share_of_weight(labelled.weight[one].sum(), total, bool(labelled.weight[~one].any())) for one in right
-            ]
-        known = labelled.y[labelled.y >= 0]
-        most = float((known == majority_of(tree)).mean()) if len(known) else None
-        losses = (None, None) if cost is None else (_loss_on(one, labelled, cost) for one in (tree, cart))
-        return cls(*accuracies, labelled.n_rows, labelled.n_dropped, *heavy, most, *losses)
+        if known.n_rows and np.ptp(known.weight) and (total := known.weight.sum()) > 0:
+            heavy = [_share_of_weight(known.weight[one].sum(), total, bool(known.weight[~one].any())) for one in right]
+        most = float((known.y == majority_of(tree)).mean()) if known.n_rows else None
+        losses = (None, None) if cost is None else (_loss_on(one, known, cost) for one in (tree, cart))
+        unknown = labelled.n_rows - known.n_rows
+        return cls(*accuracies, known.n_rows, labelled.n_dropped, unknown, *heavy, most, *losses)
 
 
 def _loss_on(tree: Tree, labelled: Dataset, cost: np.ndarray) -> float:
-    """Return Σ w_i · cost[y_i, predicted_i] over the rows whose label is known."""
-    known = labelled.y >= 0
-    return float(labelled.weight[known] @ cost[labelled.y[known], tree.predict(labelled.X[known])])
+    """Return Σ w_i · cost[y_i, predicted_i]."""
+    return float(labelled.weight @ cost[labelled.y, tree.predict(labelled.X)])
 
 
 def majority_of(tree: Tree) -> int:

@@ -216,10 +216,14 @@ def _test(done, test: TestFacts) -> Iterator[str]:
     shares = (test.test_weighted_accuracy, test.cart_test_weighted_accuracy)
     ours, theirs = ("" if share is None else f", by weight {percent_text(share)}" for share in shares)
     rows = "row" if test.n_test_rows == 1 else "rows"
+    left_out = {
+        "with missing cells": test.n_test_rows_dropped,
+        "without a known label": test.n_test_rows_without_known_label,
+    }
+    others = ", ".join(f"{n} more {why}" for why, n in left_out.items() if n)
     yield (
         f"test      {percent_text(test.test_accuracy)} of {test.n_test_rows} {rows} correct{ours}, "
-        f"CART {percent_text(test.cart_test_accuracy)}{theirs}"
-        + (f" ({test.n_test_rows_dropped} more have missing cells)" if test.n_test_rows_dropped else "")
+        f"CART {percent_text(test.cart_test_accuracy)}{theirs}" + (f" ({others})" if others else "")
     )
     if test.test_loss is not None:
         yield f"          loss {test.test_loss:.10g}, CART {test.cart_test_loss:.10g}"
