@@ -1,4 +1,4 @@
-"""Counts, such as claims of a year: a leaf answers the mean count of its rows, by the likelihood of Poisson.
+"""Counts, such as claims of a year: a leaf predicts the mean count of its rows, by the likelihood of Poisson.
 
 With w and y the weight and the count of a row, and ȳ the mean count of all rows, minus the logarithm of the likelihood
 of a leaf is, but for a number that all trees share,
@@ -16,10 +16,10 @@ from odtc.extend import DataError
 
 TYPE = "task"
 NAME = "poisson_rate"
-SUMMARY = "a leaf answers the mean of a count; the cost of a row is that of Poisson's likelihood"
+SUMMARY = "a leaf predicts the mean of a count; the cost of a row is that of Poisson's likelihood"
 HEADLINE, HEADLINE_WORDS = "deviance", "Poisson deviance"
 MOMENTS = True  # a leaf costs a function of sums over its rows
-NUMBERS = True  # and answers a number
+NUMBERS = True  # and predicts a number
 LOSS = "likelihood"
 LABEL = "mean"  # the one class of its leaves
 ANSWER = "a count"

@@ -54,6 +54,7 @@ class Task(Protocol):
     PIECES: str = ""  # name of the rows of its data sets, if a row of the file becomes several rows
     NUMBERS: bool = False  # whether its leaves predict numbers; also true for tasks with MOMENTS
     ANSWER: str = "a number"  # the prediction of its leaves, in words
+    QUANTITY: str = ""  # the quantity that a predicted number measures, in words; "" if it is the target
     LABEL: str = ""  # for a task with MOMENTS: the only class of its leaves
     # The key (in `figures`) and the name of the figure that tables show for a tree, and whether less of it is better;
     # "" for a task with an accuracy.

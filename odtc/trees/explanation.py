@@ -58,7 +58,8 @@ class Counterfactual:
 
 @dataclass(frozen=True)
 class Path:
-    """The path of a row. `prediction` is text, and `label` the same as in the data; `counterfactual` is None if no
+    """The path of a row. `prediction` is text, and `label` the same as in the data; `quantity` is what a predicted
+    number measures, such as the name of the target, and "" for a class or an action. `counterfactual` is None if no
     other prediction can be reached, or if the tree has hyperplanes."""
 
     prediction: str
@@ -70,6 +71,7 @@ class Path:
     number: int = 1
     told: str = ""
     counterfactual: Counterfactual | None = None
+    quantity: str = ""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -79,18 +81,20 @@ class Path:
 
     def lines(self, remark: str = "") -> list[str]:
         """Return the path as lines of text, with a remark after the prediction."""
-        lines = [f"row {self.number}: {one_line(self.prediction)}{remark}"]
+        predicted = " ".join(map(one_line, filter(None, (self.quantity, self.prediction))))
+        lines = [f"row {self.number}: {predicted}{remark}"]
         for step in self.steps:
             cells = ", ".join(f"{one_line(name)} is {one_line(cell)}" for name, cell in step.cells)
             lines.append(f"  {one_line(step.answer)}, since {cells}" + (f"; here {step.told}" if step.told else ""))
         if self.told:
-            lines.append(f"  so {one_line(self.prediction)}: {self.told}")
+            lines.append(f"  so {predicted}: {self.told}")
         return [*lines, *([f"  would be {self.counterfactual}"] if self.counterfactual is not None else [])]
 
     def to_json(self) -> dict:
         """Return an entry of `rows` of `odtc explain --json`."""
         return {
             "prediction": self.label,
+            **({"quantity": self.quantity} if self.quantity else {}),
             "rows": list(self.leaf.rows),
             "counts": list(self.leaf.counts),
             **_means(self),
@@ -202,7 +206,10 @@ def _explained(tree: Tree, other: Counterfactuals, row: np.ndarray, number: int)
         changed = Counterfactual(_text(tree.answer(changed.leaf)), tree.label(changed.leaf), tuple(changes))
     label = tree.label(node) if node.line is None else float(tree.numbers_at(row[None, :], reached)[0])
     answer = _text(tree.answer(node) if node.line is None else label)
-    return Path(answer, tuple(steps), node, *_each(tree, node), label, number, _leaf_text(tree, node), changed)
+    task = TASKS.get(tree.task)
+    quantity = (task.QUANTITY or tree.target) if task.NUMBERS else ""
+    told = _leaf_text(tree, node)
+    return Path(answer, tuple(steps), node, *_each(tree, node), label, number, told, changed, quantity)
 
 
 def show_cell(feature: Feature, value: float) -> str:

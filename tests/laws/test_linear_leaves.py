@@ -369,7 +369,7 @@ def test_rows_are_explained_by_their_line(rents):
     run("fit", "rents.csv", *LINEAR, "--depth", 1, "-o", "r", folder=rents)
     (rents / "new.csv").write_text("city,area,rooms\nA,100,1\n")
     said = run("explain", "r.tree.json", "new.csv", folder=rents).out
-    assert "so 205: 20 training rows" in said and "line 5 + 2 area" in said
+    assert "so rent 205: 20 training rows" in said and "line 5 + 2 area" in said
 
 
 def test_the_estimator():

@@ -953,9 +953,18 @@ def test_a_number_is_explained_by_how_many_rows_came_there(fitted_tasks, name, w
     told = said(fitted_tasks, "explain", f"{name}1.tree.json", "r.csv", "--row", 1)
     first, step, last = told.splitlines()[:3]
     number = said(fitted_tasks, "predict", f"{name}1.tree.json", "r.csv").split()[1]
-    assert float(first.removeprefix("row 1: ")) == pytest.approx(float(number))
+    assert float(first.removeprefix("row 1: y ")) == pytest.approx(float(number))
     rows = step.split("; here ")[1].split()[0]
-    assert f": {rows} training rows, " in last and words in last and "label" not in told
+    assert last.startswith("  so y ") and f": {rows} training rows, " in last and words in last and "label" not in told
+
+
+def test_an_explained_risk_is_called_so(tmp_path):
+    (tmp_path / "s.csv").write_text("x,t,e\n" + "".join(f"{i},{40 - i},{i % 3 and 1}\n" for i in range(30)))
+    said(tmp_path, "fit", "s.csv", "--task", "survival", "--time", "t", "--event", "e", "--depth", 1, "-o", "s")
+    first, _, last = said(tmp_path, "explain", "s", "s.csv").splitlines()[:3]
+    assert first.startswith("row 1: risk of an event ") and last.startswith("  so risk of an event ")
+    (row,) = json.loads(said(tmp_path, "explain", "s", "s.csv", "--json"))["rows"]
+    assert row["quantity"] == "risk of an event" and first.endswith(f" {row['prediction']:.10g}")
 
 
 @pytest.mark.parametrize("name", ["regression", "policy"])

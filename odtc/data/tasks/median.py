@@ -23,7 +23,7 @@ from odtc.data.tasks import regression
 from odtc.errors import DataError
 
 NAME = "median"
-SUMMARY = "a leaf answers the median of a number; the cost of a row is its absolute error"
+SUMMARY = "a leaf predicts the median of a number; the cost of a row is its absolute error"
 HEADLINE, HEADLINE_WORDS = "mean_absolute_error", "absolute error"
 NUMBERS = True
 LOSS = "square"

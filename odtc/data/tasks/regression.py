@@ -22,7 +22,7 @@ from odtc.data.dataset import Dataset
 from odtc.errors import DataError, OneValueError
 
 NAME = "regression"
-SUMMARY = "a leaf answers the mean of a number; the cost of a row is its squared error"
+SUMMARY = "a leaf predicts the mean of a number; the cost of a row is its squared error"
 HEADLINE, HEADLINE_WORDS = "mean_squared_error", "squared error"
 SQUARES = MOMENTS = True
 NUMBERS = True

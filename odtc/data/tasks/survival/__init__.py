@@ -40,6 +40,7 @@ SURVIVES = True
 LOSS = "likelihood"
 LABEL = "risk"  # the one class of its leaves
 ANSWER = "risk of an event, 1 for all rows"
+QUANTITY = "risk of an event"
 WORDS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "no": 0.0, "yes": 1.0}  # of a column of events
 SHOWN = 3  # values of a column of events that a message proposes
 HALF = 0.5  # events of a leaf without one
