@@ -29,7 +29,7 @@ from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import CATEGORICAL, Dataset, Feature
 from odtc.data.ranked_answers import RankedAnswers, require_cells, rows_of
 from odtc.data.reading_spec import CLASSIFICATION
-from odtc.data.splits import Split, SplitList, Splits
+from odtc.data.splits import Missing, Split, SplitList, Splits
 from odtc.errors import DataError, OdtcError, TimeLimitReached
 
 if TYPE_CHECKING:
@@ -155,6 +155,11 @@ class Encoded:
     @property
     def n_candidate_splits(self) -> int:
         return self.X.shape[1]
+
+    @property
+    def of_leaf(self) -> bool:
+        """Whether no split separates two rows: the only one is a placeholder (`encode`)."""
+        return self.n_candidate_splits == 1 and not np.asarray(self.X).any()
 
     @cached_property
     def loss(self) -> np.ndarray:
@@ -282,6 +287,7 @@ def encode(
     by_column: bool = False,
     radius: Sequence[float] = (),
     merge: bool = True,
+    of_leaf: bool = False,
 ) -> Encoded:
     """Turn the columns of a data set into splits.
 
@@ -299,6 +305,9 @@ def encode(
     merge : bool
         Merge data rows of one label with equal results for all splits into one weighted row. False keeps one row
         for each data row, as the models of the papers are printed.
+    of_leaf : bool
+        The trees are single leaves. If no split separates two rows, "is missing" on the first column is the only split,
+        a placeholder that sends all rows right.
 
     Returns
     -------
@@ -309,7 +318,7 @@ def encode(
     ChoiceError
         If the encoding or an option is unknown.
     DataError
-        If no split separates two rows, or the encoding does not fit a column.
+        If no split separates two rows (without `of_leaf`), or the encoding does not fit a column.
     TimeLimitReached
         If the deadline has passed (odtc.base.deadline), and it took PATIENCE.
     """
@@ -333,7 +342,11 @@ def encode(
         merged = merged_scales.ranked(dataset, asked, scales, of, look)
     else:
         merged = _merged(dataset, asked, of, look)
-    return _encoded(dataset, (scheme, by_column, radius, merge), asked, *merged)
+    X, row_of, first, kept, stands_for = merged
+    if of_leaf and not len(kept):
+        asked, kept, stands_for = SplitList.of([(Missing(0), True)]), np.zeros(1, int), ((),)
+        X = np.zeros((len(first), 1), bool)
+    return _encoded(dataset, (scheme, by_column, radius, merge), asked, X, row_of, first, kept, stands_for)
 
 
 def _look_at_limit(dataset: Dataset) -> Callable[[], None]:
@@ -416,7 +429,7 @@ def of_each_column(encoded: Encoded) -> Encoded | None:
         return encoded
     if encoded.dataset is None:
         return None
-    found = encode(encoded.dataset, encoded.scheme, True, encoded.radius, encoded.merge)
+    found = encode(encoded.dataset, encoded.scheme, True, encoded.radius, encoded.merge, encoded.of_leaf)
     if not (np.array_equal(found.row_of, encoded.row_of) and np.array_equal(found.weight, encoded.weight)):
         return None
     return replace(found, cost=encoded.cost, whole_cost=encoded.whole_cost, groups=encoded.groups)
@@ -441,7 +454,7 @@ def with_rows(encoded: Encoded, dataset: Dataset | None) -> Encoded:
     if not encoded.sums.size and encoded.weight.sum() < MAX_EXACT and not np.modf(encoded.weight)[0].any():
         return encoded
     try:
-        again = encode(dataset, encoded.scheme, encoded.by_column, encoded.radius, encoded.merge)
+        again = encode(dataset, encoded.scheme, encoded.by_column, encoded.radius, encoded.merge, encoded.of_leaf)
     except OdtcError:
         return encoded
     same = encoded.splits == again.splits and all(
@@ -468,7 +481,8 @@ def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded
     if not len(kept):
         raise DataError(
             f"expected a split that separates two rows of {dataset.name!r}, got none from the encoding {scheme!r}: "
-            "every feature column is constant; add a column whose values differ"
+            f"every feature column is constant; add a column whose values differ, or use {option('depth', 0)} for a "
+            "single leaf"
         )
     if not merge:
         X, row_of, first = rows_of(X, row_of), np.arange(dataset.n_rows), np.arange(dataset.n_rows)

@@ -541,7 +541,7 @@ def _parts(
     labels = block.shape[0] if block.shape else 1
     inner, counts = block.size // labels, _entries_of_labels(terms, labels, by_rows)
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    width = inner // block.shape[1] if len(block.shape) > 1 else inner
+    width = inner // max(block.shape[1], 1) if len(block.shape) > 1 else inner
     runs = iter(runs_of([term.sides(by_rows) for term in terms]))
     run, pattern = next(runs, None), None
     end = 0

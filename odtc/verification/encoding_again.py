@@ -59,7 +59,7 @@ def check_encoding(
     """
     try:
         radius = encoded.radius if radius is None else radius
-        again = prepared(encode(dataset, encoded.scheme, encoded.by_column, radius, encoded.merge))
+        again = prepared(encode(dataset, encoded.scheme, encoded.by_column, radius, encoded.merge, encoded.of_leaf))
         again = regrouped(again, [of.text for of in encoded.groups])
     except OdtcError as problem:
         return Check("encoding", False, f"it cannot be recomputed from the data file: {problem}")

@@ -173,7 +173,8 @@ def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] =
         scheme = wanted.encoding
         if may_search(spec):  # a model would grow with each split
             scheme = sized_scheme(dataset, scheme, wanted.depth)
-        return encode(dataset, scheme, by_column, radius, merge)
+        leaf_only = LEAF_ONLY in map(str, wanted.constraints)
+        return encode(dataset, scheme, by_column, radius, merge, leaf_only)
 
 
 def read_in_time(spec: RunSpec, path: str | Path) -> Dataset:

@@ -221,6 +221,34 @@ def test_a_tree_of_depth_0_has_no_constraint_that_nobody_typed(tmp_path, task):
     assert ours == theirs
 
 
+@pytest.mark.parametrize("words", [(), ("--model", "flowoct"), ("--model", "oct_h"), ("--model", "oblique_search")])
+def test_a_table_of_constant_columns_has_a_tree_of_depth_0(tmp_path, words):
+    (tmp_path / "d.csv").write_text("a,b,y\n1,x,p\n1,x,q\n1,x,p\n1,x,p\n")
+    said = odtc("fit", "d.csv", "--depth", 0, *words, "-o", "m", folder=tmp_path)
+    assert said.code == 0 and "always  → p  4 rows  75.0 %" in said.out
+    again = odtc("verify", "m", folder=tmp_path)
+    assert again.code == 0 and "FAIL" not in again.out
+    refused = odtc("fit", "d.csv", "--depth", 1, *words, folder=tmp_path)
+    assert refused.code == 1 and "use --depth 0 for a single leaf" in refused.err
+
+
+def test_a_leaf_for_constant_columns_is_certified_and_decoded(tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,y\n1,x,2\n1,x,4\n1,x,4\n1,x,3\n")
+    for task in ("classification", "regression"):
+        words = ["certify", "d.csv", "--depth", 0, "--task", task, "-o", f"{task}.json"]
+        assert odtc(*words, folder=tmp_path).code == 0
+        proved = odtc("verify", "--certificate", f"{task}.json", folder=tmp_path)
+        assert proved.code == 0 and proved.out.startswith("proved: no tree of depth")
+    for step in (
+        ["build", "d.csv", "--depth", 0, "--model", "flowoct", "-o", "b"],
+        ["solve", "b"],
+        ["decode", "b.sol"],
+    ):
+        said = odtc(*step, folder=tmp_path)
+        assert said.code == 0
+    assert "proved optimal" in said.out and "1 leaf" in said.out
+
+
 def test_a_depth_above_0_is_named_although_no_branch_node_is_allowed(tmp_path):
     words = ["fit", MONKS / "monks-1.csv", "--depth", 3, "--max-branch-nodes", 0, "--json"]
     facts = odtc(*words, folder=tmp_path).facts

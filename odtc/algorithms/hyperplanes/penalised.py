@@ -155,7 +155,7 @@ class Grower:
         from sklearn.tree import DecisionTreeClassifier
 
         H, g = np.zeros((2**self.depth, Z.shape[1])), np.ones(2**self.depth)
-        if not self.depth:
+        if not self.depth or not Z.shape[1]:
             return H, g
         weight = np.ptp(loss, axis=1) + 1e-12
         grown = DecisionTreeClassifier(max_depth=self.depth, random_state=0)
