@@ -79,11 +79,30 @@ def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | Non
     path = Path(path)
     _expect_no_dash(path)
     settle(path)
+    _expect_place(path, repr(str(path)))
+    for other in read:
+        if other is not None and path.exists() and Path(other).exists() and path.samefile(other):
+            raise OutputError(f"cannot write {str(path)!r}: this command reads that file; name another with -o")
+
+
+def require_writable_stem(stem: str | PathLike[str], suffix: str) -> None:
+    """Refuse the stem of files that could not be written later, as `require_writable`; the file with this suffix is
+    tried for all of them.
+
+    Raises OutputError.
+    """
+    path = Path(f"{stem}{suffix}")
+    settle(path)
+    _expect_place(path, repr(f"{stem}.*"))
+
+
+def _expect_place(path: Path, named: str) -> None:
+    """Raise OutputError with the name of what is to be written if `path` is a folder, or cannot be made or replaced."""
+    if path.parent.exists() and not path.parent.is_dir():
+        raise OutputError(f"cannot write {named}: {str(path.parent)!r} is not a folder; choose another with -o")
     if not path.parent.is_dir():
         raise OutputError(
-            f"cannot write {str(path)!r}: {str(path.parent)!r} "
-            f"{'is not a folder' if path.parent.exists() else 'does not exist'}; make the folder, or choose "
-            "another with -o"
+            f"cannot write {named}: {str(path.parent)!r} does not exist; make the folder, or choose another with -o"
         )
     if path.is_dir():
         raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")
@@ -91,10 +110,7 @@ def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | Non
         try:
             system.expect_replaceable(path.resolve() if path.is_symlink() else path)
         except OSError as problem:
-            raise OutputError(f"cannot write {str(path)!r}: {problem.strerror}; choose another place with -o") from None
-    for other in read:
-        if other is not None and path.exists() and Path(other).exists() and path.samefile(other):
-            raise OutputError(f"cannot write {str(path)!r}: this command reads that file; name another with -o")
+            raise OutputError(f"cannot write {named}: {problem.strerror}; choose another place with -o") from None
 
 
 def require_beside(path: str | PathLike[str]) -> None:

@@ -410,7 +410,7 @@ def tree_path(o: Path) -> Path:
 def stem_named(o: str | None, usual: str, suffix: str = "") -> str:
     """The stem that -o names, without the suffix of a model file; in a folder, or without -o, the usual one.
     Raises OutputError if its folder is not there."""
-    from odtc.base.atomic_write import require_beside, require_writable
+    from odtc.base.atomic_write import require_beside, require_writable_stem
 
     o = o and (o.removesuffix(".tree.json") or usual)  # the name of the tree: it and the others get their suffixes
     inside = o and (o.endswith(("/", os.sep)) or Path(o).is_dir())
@@ -421,7 +421,7 @@ def stem_named(o: str | None, usual: str, suffix: str = "") -> str:
         if inside
         else (o or usual).removesuffix(".gz" if suffix and o else "").removesuffix(suffix) or usual
     )
-    require_writable(f"{stem}.odt.json")
+    require_writable_stem(stem, ".odt.json")
     return stem
 
 
