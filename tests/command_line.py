@@ -49,7 +49,8 @@ def _separate(first, *words) -> list[str]:
 
 
 def odtc(*words, folder=".") -> Said:
-    """`odtc words…` in `folder`, in this process: what it prints, and how it exits."""
+    """`odtc words…` in `folder`, in this process: what it prints, and how it exits. The environment that it sets for
+    processes of its own, such as plug-ins, ends with it."""
     out, err, argv = io.StringIO(), io.StringIO(), sys.argv
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     sys.argv = ["odtc", *_separate(*words)] if words else ["odtc"]
@@ -57,6 +58,7 @@ def odtc(*words, folder=".") -> Said:
         with (
             mock.patch.object(app, "_goes_on", lambda: False),
             mock.patch.object(app, "command_line", _command_line),
+            mock.patch.dict(os.environ),
             contextlib.chdir(folder),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -128,6 +129,13 @@ def test_a_file_that_is_no_member_is_refused_or_set_aside_in_a_sentence(tmp_path
     assert why in said.err and "Traceback" not in said.err and len(said.err.splitlines()) == 1
     assert said.code in ((0,) if "encoding" in text else (1, 2))
     ENCODINGS._aside.clear()
+
+
+def test_a_command_in_this_process_leaves_no_plug_in_to_later_tests(tmp_path, monkeypatch):
+    monkeypatch.setenv("ODTC_PLUGINS", "")
+    (tmp_path / "left.py").write_text(OWN + "TYPE = 'encoding'")
+    assert odtc("list", "encodings", "--plugin", "left.py", folder=tmp_path).code == 0
+    assert os.environ["ODTC_PLUGINS"] == ""
 
 
 def test_a_file_that_ends_the_program_or_prints_stops_and_spoils_nothing(tmp_path, monkeypatch):
