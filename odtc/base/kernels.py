@@ -30,7 +30,7 @@ import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -175,45 +175,67 @@ def _compiled(kernel: Kernel, kinds: tuple[Any, ...]) -> Callable[..., Any]:
     was_enabled = gc.isenabled()
     gc.disable()  # it takes a tenth of the time, and finds nothing
     try:
-        made: Callable[..., Any] = _for_numba(kernel, kernel.function, {})
-        dispatcher: Any = made
+        dispatcher: Any = _for_numba(kernel, kernel.function, {})
         wanted = tuple(map(_numba_type, kinds))
-        with _optimised_once(dispatcher.targetctx.codegen()):
+        with _linked_only(dispatcher.targetctx):
             dispatcher.compile(wanted)
-        result = dispatcher.overloads[wanted]
-        code: bytes = result.library._get_compiled_object()
-        functions = result.library._final_module.functions
+            library = dispatcher.overloads[wanted].library
+            library.finalize()
+        library._optimize_final_module()
+        library._finalize_final_module()
+        code: bytes = library._get_compiled_object()
+        fndesc, environment = dispatcher.overloads[wanted].fndesc, dispatcher.overloads[wanted].environment
+        functions = library._final_module.functions
         facts = {
-            "wrapper": result.fndesc.llvm_cpython_wrapper_name,
-            "environment": dispatcher.targetctx.get_env_name(result.fndesc),
-            "dtypes": [np.dtype(one).str for one in result.environment.consts],
+            "wrapper": fndesc.llvm_cpython_wrapper_name,
+            "environment": dispatcher.targetctx.get_env_name(fndesc),
+            "dtypes": [np.dtype(one).str for one in environment.consts],
             "needs": [one.name for one in functions if one.is_declaration and not one.name.startswith("llvm.")],
         }
     except (AttributeError, KeyError, TypeError):  # another numba names its parts otherwise
-        return made
+        return _by_numba(kernel)
     finally:
         if was_enabled:
             gc.enable()
     _write(kernel, kinds, facts, code)
-    return _loaded(kernel.function.__name__, facts, code) or made
+    return _loaded(kernel.function.__name__, facts, code) or _by_numba(kernel)
+
+
+def _by_numba(kernel: Kernel) -> Callable[..., Any]:
+    """Return a kernel as a function of numba, which compiles it in its own way at its first call."""
+    made: Callable[..., Any] = _for_numba(kernel, kernel.function, {})
+    return made
 
 
 @contextmanager
-def _optimised_once(codegen: Any) -> Iterator[None]:
-    """Let numba optimise only the whole of a kernel, not also each function before it is linked to the others: that
-    takes a fifth of the time, and the code is as fast without it, because the whole goes through the same passes."""
-    library = codegen._library_class
-    each = library._optimize_functions
+def _linked_only(context: Any) -> Iterator[None]:
+    """Let numba translate functions and link them, without optimising each of them and making it executable.
+
+    numba would do so for each function that a kernel calls, before it links the function to its callers. That takes a
+    quarter of the time, and is of no use, because the linked whole goes through the same passes and is all that runs.
+    """
+    library = context.codegen()._library_class
 
     def laid_out(self: Any, code: Any) -> None:
-        code.data_layout = codegen._data_layout
+        code.data_layout = self._codegen._data_layout
 
-    with _numba().core.compiler_lock.global_compiler_lock:  # other threads compile their own functions as usual
-        library._optimize_functions = laid_out
-        try:
-            yield
-        finally:
-            library._optimize_functions = each
+    def linked(self: Any) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def not_executable(self: Any, of: Any, fndesc: Any, environment: Any) -> Any:
+        return _native_parts()[2].make_function(fndesc.lookup_module(), fndesc.qualname, "", 0, environment, (of,))
+
+    with _numba().core.compiler_lock.global_compiler_lock, ExitStack() as stack:  # others compile as usual
+        for owner, name, instead in (
+            (library, "_optimize_functions", laid_out),
+            (library, "_optimize_final_module", lambda self: None),
+            (library, "_finalize_final_module", linked),
+            (type(context), "get_executable", not_executable),
+        ):
+            stack.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, instead)
+        yield
 
 
 @functools.cache

@@ -73,6 +73,28 @@ def test_functions_of_others_are_compiled_as_before(monkeypatch):
     assert numba.njit(twice)(4) == 8 and done
 
 
+CALLS = """
+import numpy as np
+
+def largest(values):
+    return max(np.sort(values)[-1], np.median(values) + 1)
+
+def whole(values):
+    return largest(values) + np.sum(values > 0)
+"""
+
+
+@pytest.mark.parametrize("are_loaded", [True, False])
+def test_parts_that_a_kernel_shares_with_functions_of_others_run_in_both(tmp_path, monkeypatch, are_loaded):
+    """numba keeps what it made of `np.sort`, which a kernel has as a part of its own and no way in from Python."""
+    if not are_loaded:  # code that cannot be run from a file is run by numba
+        monkeypatch.setattr(kernels, "_loaded", lambda *given: None)
+    functions, values = module(tmp_path / "calls.py", CALLS), np.array([0.5, -2.0, 3.0])
+    assert kernel(functions.whole)(values) == functions.whole(values) == 5.0
+    assert numba.njit(functions.largest)(values) == 3.0
+    assert numba.njit(lambda given: np.sort(given))(values).tolist() == [-2.0, 0.5, 3.0]
+
+
 def test_arrays_that_cannot_be_written_are_of_the_same_type(monkeypatch):
     def total(table, part):
         whole = 0.0
