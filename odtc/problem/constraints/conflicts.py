@@ -3,13 +3,18 @@ feasible.
 
 The search leaves out one constraint after another. If there is still no tree without it, the constraint is not part of
 the conflict. The remaining constraints conflict, but leaving out any one of them makes a tree possible. For each of
-them that has a number, a bisection finds the nearest feasible number between the requested one and one that a tree
-reaches, while all other requested constraints stay, also those that are not part of the conflict.
+them that has a number, the nearest feasible number is found, while all other requested constraints stay, also those
+that are not part of the conflict.
+
+Most constraints with a number v limit one sum over the rows: S_v(tree) <= u_v. The tree with the least S_v reaches a
+number, which is the next v, until no tree has less than u_v (Dinkelbach 1967, for ratios). If S does not depend on v,
+such as for a recall, one search is enough. For every other constraint, a bisection goes from the requested number to
+one that a tree reaches.
 """
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from math import ceil, floor, log10
 from typing import NamedTuple
@@ -17,11 +22,12 @@ from typing import NamedTuple
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.algorithms.constrained.constrained_search import Found
 from odtc.algorithms.constrained.engines import engine_of
 from odtc.base.value_class import value_class
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.kind import Constraint
-from odtc.problem.constraints.search_terms import search_problem
+from odtc.problem.constraints.search_terms import SearchProblem, search_problem, terms_of
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -105,7 +111,8 @@ def conflict(problem: Problem, tick: Callable[[], bool]) -> Conflict:
             needed = rest
         elif found is None:
             sure = False
-    nearest = [near for given in needed if given.op and (near := _nearest(problem, given, tick)) is not None]
+    numbers = [given for given in needed if given.op]
+    nearest = [near for given in numbers if (near := nearest_number(problem, given, tick)) is not None]
     return Conflict(tuple(needed), sure, tuple(nearest), len(problem.constraints) == 1)
 
 
@@ -113,23 +120,92 @@ def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None
     """Return a tree that satisfies the constraints, False if there is none, None if that was not decided in time."""
     try:
         posed = search_problem(problem)
+        found = _searched(posed, np.zeros_like(posed.arrays.cost), tick)
     except TooLarge:
         return None
-    arrays = replace(posed.arrays, cost=np.zeros_like(posed.arrays.cost), branch_cost=0)
+    return False if found.infeasible else _tree(posed, found)
+
+
+def _searched(posed: SearchProblem, cost: np.ndarray, tick: Callable[[], bool]) -> Found:
+    """Return the result of a search for the tree with the least sum of these costs, int64 (rows, labels)."""
+    engine = engine_of(replace(posed.arrays, cost=cost, branch_cost=0), posed.scale)
+    engine.watch(tick, lambda bound, cost: None)
+    return engine.run()
+
+
+def _tree(posed: SearchProblem, found: Found) -> HeapTree | None:
+    return None if found.split is None or found.label is None else posed.tree(found.split, found.label)
+
+
+def nearest_number(problem: Problem, asked: Constraint, tick: Callable[[], bool]) -> Nearest | None:
+    """Return the nearest number that a tree satisfies with all other requested constraints; None if there is no such
+    tree, so that the others conflict, or if none was found in time."""
     try:
-        engine = engine_of(arrays, posed.scale)
-        engine.watch(tick, lambda bound, cost: None)
-        found = engine.run()
+        return _by_least_sums(problem, asked, tick)
     except TooLarge:
-        return None
-    if found.split is not None and found.label is not None:
-        return posed.tree(found.split, found.label)
-    return False if found.infeasible else None
+        return _by_bisection(problem, asked, tick)
 
 
-def _nearest(problem: Problem, asked: Constraint, tick: Callable[[], bool]) -> Nearest | None:
-    """Return the nearest number that a tree satisfies with all other requested constraints; None if no tree was found
-    without the constraint (so that the others conflict), or if that was not settled."""
+def _by_least_sums(problem: Problem, asked: Constraint, tick: Callable[[], bool]) -> Nearest | None:
+    """Return the nearest number of a constraint that limits one sum over the rows.
+
+    Raises
+    ------
+    TooLarge
+        If it does not, or if the numbers are too large for the search.
+    """
+    others = tuple(one for one in problem.constraints if one is not asked)
+    given, nearest, before = asked, None, None
+    while not tick():
+        posed, cost, allowed = _with_sum_as_cost(replace(problem, constraints=(*others, given)))
+        if before is not None and np.array_equal(cost, before):
+            return nearest and nearest._replace(settled=True)
+        found = _searched(posed, cost, tick)
+        heap = _tree(posed, found)
+        if found.infeasible or found.cost is None or heap is None:
+            break
+        value = asked.module.value(problem.encoded, asked, heap)
+        is_nearer = nearest is None or (value > nearest.value if asked.op == ">=" else value < nearest.value)
+        if nearest is not None and found.proved and (found.cost >= allowed or not is_nearer):
+            return nearest._replace(settled=True)
+        nearest = Nearest(asked, value, False) if is_nearer else nearest
+        if not found.proved:
+            break
+        given, before = replace(asked, bound=value), cost
+    return nearest
+
+
+def _with_sum_as_cost(problem: Problem) -> tuple[SearchProblem, np.ndarray, Fraction]:
+    """Return the problem without its last constraint, and the sum that this constraint limits, as costs of rows.
+
+    Returns
+    -------
+    (SearchProblem, cost int64 (rows, labels) of at least 0 without a common divisor, the largest cost that the
+    constraint permits)
+
+    Raises
+    ------
+    TooLarge
+        If the constraint limits anything else, or its sum is rounded.
+    """
+    posed = search_problem(problem)
+    arrays, terms = posed.arrays, terms_of(posed.encoded, problem.constraints[-1])
+    more = [one.name for one in fields(terms) if one.name != "lines" and getattr(terms, one.name) is not one.default]
+    uses, bound = arrays.uses, arrays.bound
+    assert uses is not None and bound is not None  # one of them is this constraint's
+    if len(terms.lines) != 1 or more or not np.array_equal(uses[-1], terms.lines[0][0]):
+        raise TooLarge("the constraint does not limit one sum of whole numbers")
+    least = uses[-1].min(axis=1, keepdims=True)
+    cost = uses[-1] - least
+    unit = max(1, int(np.gcd.reduce(cost, axis=None)))
+    kept = {name: getattr(arrays, name)[:-1] for name in ("uses", "bound", "branch_uses", "leaf_uses")}
+    without = replace(posed, arrays=replace(arrays, **kept))
+    return without, cost // unit, Fraction(int(bound[-1]) - int(least.sum()), unit)
+
+
+def _by_bisection(problem: Problem, asked: Constraint, tick: Callable[[], bool]) -> Nearest | None:
+    """Return the nearest number of any constraint; settled if no number that is nearer in the digits of a message can
+    be satisfied."""
     others = tuple(one for one in problem.constraints if one is not asked)
     free = a_tree(replace(problem, constraints=others), tick)
     if not isinstance(free, HeapTree):
