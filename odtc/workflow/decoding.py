@@ -23,6 +23,7 @@ from odtc.problem.exact_objective import comparable_cost, costs_no_more, settled
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_heap, simplify_tree
+from odtc.verification.known_trees import is_below
 from odtc.verification.verify import (
     one_leaf,
     proves,
@@ -35,6 +36,7 @@ from odtc.verification.verify import (
 from odtc.workflow.first_trees import greedy, quick_floor, quickly_searched
 from odtc.workflow.messages import (
     COMPILER,
+    CONTRADICTED,
     INTERRUPTED_FIRST,
     LOWERED,
     NO_SOLVER_RAN,
@@ -311,7 +313,7 @@ def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) ->
     Solution
         With the cost of the best tree known. It is optimal if the search proves that; otherwise its bound is the
         greater one of the bound of the search and the supported part of the solver's bound
-        (odtc.verification.verify.supported).
+        (odtc.verification.verify.supported), which does not count if that tree costs less.
     HeapTree or None
         The best known tree that satisfies the constraints: `own`, the tree of the search, or CART's. The model may have
         no point for it, because its numbers are rounded.
@@ -332,7 +334,9 @@ def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) ->
     is_least = again.least is not None and comparable_cost(problem, best) <= again.least
     bound = paid if is_least else settled_bound(problem, again.bound, paid)
     said = [solution.message]
-    if solution.bound is not None and bound < min(solution.bound, paid):
+    if solution.bound is not None and is_below(problem, paid, solution.bound):
+        said.append(CONTRADICTED.format(solution.solver))
+    elif solution.bound is not None and bound < min(solution.bound, paid):
         bound = min(solution.bound, float(np.nextafter(paid, -np.inf)))
         said.append(LOWERED.format(solution.solver))
     if best is not own:

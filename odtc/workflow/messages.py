@@ -26,6 +26,7 @@ SEARCH_PROVED = (
 )
 OWN_TREE = "the tree is not the solver's, but a better one of the compiler's own search or of CART"
 LOWERED = "the bound is from {}, lowered by the tolerance of solvers"
+CONTRADICTED = "the bound of {} does not count, because a known tree costs less"
 SEARCH_PROVES = "odtc's own search over all trees of these splits proves the tree"
 SEARCH_AGREES = f"the solution file does not name its model, so it proves nothing; {SEARCH_PROVES}"
 SEARCH_INSTEAD = (

@@ -123,6 +123,28 @@ def test_the_larger_of_two_bounds_remains_and_names_who_gave_it(near, monkeypatc
     assert ("the bound is from X 1.0, lowered by" in done.solution.message) == (own < 0.8)
 
 
+@pytest.mark.parametrize("stated", [1.0, 1e15])
+def test_a_bound_above_a_known_tree_does_not_count(near, monkeypatch, stated):
+    """The solver states a bound above the best tree by more than its tolerance, as CBC does with numbers of 1e15."""
+    dataset, _, _, _ = near
+    dataset = replace(dataset, weight=np.sqrt(np.arange(2.0, 2 + dataset.n_rows)))
+    model = pipeline.build(dataset, "flowoct", 2, encoding="onehot")
+    _, point = pipeline.start(model)
+    paid, encoded = model.objective(point), model.problem.encoded
+    least = cheapest(encoded.X, encoded.y, encoded.weight, 2)
+    best = pipeline.fit(dataset, "flowoct", 2, encoding="onehot").decoded.heap
+    assert model.problem.module.objective(model.problem, best) == pytest.approx(least) and least < paid
+    monkeypatch.setattr(
+        "odtc.workflow.provenance.searched_again.search_again",
+        lambda problem, *_, **__: SearchedAgain(problem, 0.5 * least, heap=best),
+    )
+    ended = Solution(point, Termination.OPTIMAL, paid, stated * paid, 1.0, "X 1.0", model=model.identity)
+    done = pipeline.finish(model, ended)
+    assert done.proof.objective == pytest.approx(least) and not done.proved
+    assert done.proof.bound == pytest.approx(0.5 * least)
+    assert "the bound of X 1.0 does not count" in done.solution.message and "lowered by" not in done.solution.message
+
+
 def test_a_tree_under_a_share_of_the_weight_is_claimed_for_what_it_is():
     """Rows of one weight: the share is a number of rows, proved, and costs no less than no limit."""
     random = np.random.default_rng(3)
