@@ -157,7 +157,7 @@ class Solution:
     solver: str = ""
     nodes: int | None = None
     claimed: float | None = None
-    start: str = "none"  # none, accepted, rejected
+    start: str = "none"  # none, accepted, rejected, not confirmed
     history: tuple[tuple[float, float | None, float | None], ...] = field(default=(), repr=False)
     message: str = ""  # an error message of the solver, or a doubt about its claims
     cpu_seconds: float | None = None

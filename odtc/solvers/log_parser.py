@@ -12,6 +12,17 @@ from odtc.model.solution import Termination
 DRIVEN = re.compile(rf"^odtc driver: status=({'|'.join(Termination)}) bound=(\S+)$", re.M)
 NO_BOUND = 1e20  # solvers print infinity as this number or a larger one
 
+# HiGHS writes the same log as a program and in this process.
+HIGHS_BOUND = re.compile(r"^  Dual bound +(\S+)", re.M)
+HIGHS_NODES = re.compile(r"^  Nodes +(\d+)", re.M)
+# A model that presolve solves has no line on its start but the check of its feasibility: a line, or a table up to 1.15.
+HIGHS_STARTED = re.compile(
+    r"MIP start solution is feasible"
+    r"|^Assessing feasibility of MIP solution .*: feasible$"
+    r"|^Assessing feasibility of MIP .*\n.*\nCol .* 0 +0 +0\nInteger .* 0 +0 +0\nRow +infeasibilities +0 +0 +0$",
+    re.M,
+)
+
 
 @value_class
 class LogFacts:

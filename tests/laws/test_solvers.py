@@ -231,7 +231,7 @@ def test_a_start_of_a_model_that_presolve_solves_is_not_called_lost(name):
         pytest.skip(f"{name} takes no start")
     found = solve(model([1, 2], [[1, 0], [0, 1]], 1, np.inf), name, LIMIT, start=np.ones(2))
     assert found.termination == "optimal" and found.objective == pytest.approx(3)
-    assert found.start != "not confirmed"
+    assert found.start == "accepted"
 
 
 @pytest.mark.every(3)

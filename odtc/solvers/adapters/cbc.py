@@ -28,7 +28,8 @@ NODES = re.compile(r"^Enumerated nodes: +(\d+)", re.M)
 # A model that presolve solves has no line on its start but that its values were read.
 STARTED = re.compile(
     r"MIPStart provided solution with cost"
-    r"|^MIPStart values read for [1-9]\d* variables\.$[\s\S]*^Cgl0004I processed model has 0 rows, 0 columns ",
+    r"|^MIPStart values read for [1-9]\d* variables\.$[\s\S]*"
+    r"^(?:Cgl0004I processed model has 0 rows, 0 columns |  Processed model: 0 rows, 0 cols,)",
     re.M,
 )
 

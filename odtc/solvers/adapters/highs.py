@@ -4,6 +4,7 @@ Source: HiGHS documentation, "Options" and "Callbacks"; its behaviour with start
 docs/reference/file-formats.md.
 """
 
+import io
 import re
 import time
 from collections.abc import Callable
@@ -15,6 +16,8 @@ import numpy as np
 from odtc.fileformats.status_words import HIGHS
 from odtc.model.in_packages import new_highs, pass_to_highs
 from odtc.model.solution import Progress, Termination
+from odtc.solvers.log_buffer import TALK
+from odtc.solvers.log_parser import HIGHS_BOUND, HIGHS_NODES, HIGHS_STARTED
 from odtc.solvers.protocols import Dialect, Incumbent, Job, Log, Outcome
 
 NAME = "HiGHS"
@@ -33,8 +36,7 @@ STATUS = {
     "kHighsInterrupt": Termination.INTERRUPTED,
     "kModelEmpty": Termination.OPTIMAL,
 }
-BOUND = re.compile(r"^  Dual bound +(\S+)", re.M)
-NODES = re.compile(r"^  Nodes +(\d+)", re.M)
+BOUND, NODES, STARTED = HIGHS_BOUND, HIGHS_NODES, HIGHS_STARTED
 
 
 @cache
@@ -53,11 +55,11 @@ def run(job: Job, emit: Callable[[Any], object], cancelled: Callable[[], bool]) 
     import highspy
 
     h, whole = _loaded(job), bool(job.integrality.any())
-    began, verdict = time.monotonic(), ["none"]
+    began, first_lines = time.monotonic(), io.StringIO()
 
     def on_log(event: Any) -> None:
-        if "MIP start solution is" in event.message:
-            verdict[0] = "accepted" if "is feasible" in event.message else "rejected"
+        if first_lines.tell() < TALK:  # its start is checked before it branches
+            first_lines.write(event.message)
         emit(Log(event.message))
 
     def on_progress(event: Any) -> None:
@@ -91,8 +93,9 @@ def run(job: Job, emit: Callable[[Any], object], cancelled: Callable[[], bool]) 
         bound, nodes = (objective if termination == Termination.OPTIMAL else None), None
     if feasible or bound is not None:
         emit(Progress(time.monotonic() - began, objective, bound, nodes))
+    start = "none" if job.start is None or not whole else _start_taken(first_lines.getvalue())
     message = h.modelStatusToString(status) if termination in (Termination.UNKNOWN, Termination.ERROR) else ""
-    return Outcome(x, termination, objective, bound, nodes, verdict[0], message)
+    return Outcome(x, termination, objective, bound, nodes, start, message)
 
 
 def _loaded(job: Job) -> Any:
@@ -120,6 +123,13 @@ def _loaded(job: Job) -> Any:
         point.col_value = job.start.tolist()
         h.setSolution(point)
     return h
+
+
+def _start_taken(text: str) -> str:
+    """Return whether a log reports that the start was accepted or rejected; "not confirmed" if it does not."""
+    if STARTED.search(text):
+        return "accepted"
+    return "rejected" if "MIP start solution is" in text else "not confirmed"
 
 
 def read_log(text: str) -> Termination | None:

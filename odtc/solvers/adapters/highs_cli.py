@@ -9,6 +9,7 @@ from pathlib import Path
 
 from odtc.model.solution import Termination
 from odtc.solvers.executables import Program
+from odtc.solvers.log_parser import HIGHS_BOUND, HIGHS_NODES, HIGHS_STARTED
 from odtc.solvers.protocols import Dialect
 
 NAME = "HiGHS (command line)"
@@ -21,14 +22,7 @@ COMMAND = "highs-cli"
 SOLUTION = "file"
 LIVE = re.compile(r"^ [A-Za-z ] +\S+ +\S+ +\S+ +[\d.]+% +(?P<bound>\S+) +(?P<incumbent>\S+) +(?:[\d.]+%|inf|Large) ")
 OPTIONS = True
-BOUND = re.compile(r"^  Dual bound +(\S+)", re.M)
-NODES = re.compile(r"^  Nodes +(\d+)", re.M)
-# A model that presolve solves has no line on its start but the check of its feasibility.
-STARTED = re.compile(
-    r"MIP start solution is feasible"
-    r"|^Assessing feasibility of MIP .*\n.*\nCol .* 0 +0 +0\nInteger .* 0 +0 +0\nRow +infeasibilities +0 +0 +0$",
-    re.M,
-)
+BOUND, NODES, STARTED = HIGHS_BOUND, HIGHS_NODES, HIGHS_STARTED
 
 
 def bundled() -> Program:
