@@ -13,13 +13,16 @@ import csv
 import io
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from odtc.base import deadline
 from odtc.base.spec_fields import plain, quoted
 from odtc.base.text import did_you_mean, show_number
+from odtc.base.whole_numbers import as_written, nearest_floats, summed_weights, whole_numbers
 from odtc.base.wording import option
 from odtc.data.cells.text_pieces import read_text
 from odtc.errors import ChoiceError, DataError, OdtcError
@@ -37,10 +40,10 @@ def unit_cost(K: int) -> np.ndarray:
 def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, cost=None) -> np.ndarray:
     """Return float64 (classes, classes): cell (k, c) is the cost of predicting class c for class k.
 
-    `class_weights` (classes,) is the weight of the rows of each class. `class_weight` is "balanced", "CLASS=W,CLASS=W"
-    or a mapping by class name; a class that is not named weighs 1. `cost` is the path of a CSV file, the matrix itself,
-    "TRUE:PREDICTED=COST,…", or a mapping by (true, predicted); a pair that is not named costs 1. Raises ChoiceError,
-    and TimeLimitReached within a long file.
+    `class_weights` (classes,) is the weight of the rows of each class, as of `weight_of_classes`. `class_weight` is
+    "balanced", "CLASS=W,CLASS=W" or a mapping by class name; a class that is not named weighs 1. `cost` is the path of
+    a CSV file, the matrix itself, "TRUE:PREDICTED=COST,…", or a mapping by (true, predicted); a pair that is not named
+    costs 1. Raises ChoiceError, and TimeLimitReached within a long file.
     """
     K = len(classes)
     if cost is None:
@@ -54,9 +57,7 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
     if class_weight is None:
         return matrix
     if isinstance(class_weight, str) and class_weight.strip() == "balanced":
-        used = class_weights > 0
-        rows = np.ones(K)
-        rows[used] = class_weights.sum() / (used.sum() * class_weights[used])
+        factors = _balanced(class_weights)
     else:
         given = (
             class_weight
@@ -65,10 +66,36 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
                 class_weight, f"{option('class_weight')}: expected balanced, or CLASS=W such as {classes[0]}=5"
             )
         )
-        rows = np.ones(K)
+        factors = [Fraction(1)] * K
         for name, value in given.items():
-            rows[_place(name, classes, option("class_weight"))] = _price(value, f"the weight of class {str(name)!r}")
-    return _checked(matrix * rows[:, None], classes)
+            price = _price(value, f"the weight of class {str(name)!r}")
+            factors[_place(name, classes, option("class_weight"))] = as_written(price)
+    return _checked(_times_rows(matrix, factors), classes)
+
+
+def weight_of_classes(dataset: Any) -> np.ndarray:
+    """Return float64 (classes,): the weight of the rows of each class of a Dataset, sums of decimals rounded once."""
+    return summed_weights(dataset.y, dataset.weight, len(dataset.classes))
+
+
+def _balanced(class_weights: np.ndarray) -> list[Fraction]:
+    """Return W / (K W_k) for each class; 1 for a class without weight, which is not counted in K."""
+    weights = list(map(as_written, class_weights.tolist()))
+    whole, used = sum(weights), sum(weight > 0 for weight in weights)
+    return [whole / (used * weight) if weight else Fraction(1) for weight in weights]
+
+
+def _times_rows(matrix: np.ndarray, factors: list[Fraction]) -> np.ndarray:
+    """Return the matrix with each row multiplied by its factor and rounded once, because only the nearest double of a
+    decimal or a quotient stands for it (odtc.base.whole_numbers.as_written)."""
+    whole, unit = whole_numbers(matrix)
+    try:
+        return np.array([nearest_floats(line, unit * factor) for line, factor in zip(whole, factors)])
+    except OverflowError:
+        raise ChoiceError(
+            f"expected costs below {MOST_COST:g}, got more in a product of {option('class_weight')} and costs; divide "
+            "the weights or costs by a power of ten"
+        ) from None
 
 
 def cost_text(cost: list[list[float]], classes) -> str:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from odtc.base.text import show_number
 from odtc.base.whole_numbers import whole_numbers
 from odtc.data import label_types
-from odtc.data.cost_matrix import cost_matrix
+from odtc.data.cost_matrix import cost_matrix, weight_of_classes
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import SaysNothingError, SearchOnlyError
 from odtc.estimators import parameters
@@ -419,8 +419,7 @@ class OptimalTreeClassifier(ScoresOneColumn, ClassifierMixin, TreeEstimator):
         K = len(dataset.classes)
         if self.class_weight is None or K < 2:
             return np.ones(K)
-        held = np.bincount(dataset.y, dataset.weight, K)
-        return cost_matrix(dataset.classes, held, self._named_weights()).max(axis=1)
+        return cost_matrix(dataset.classes, weight_of_classes(dataset), self._named_weights()).max(axis=1)
 
     def _named_weights(self):
         given = self.class_weight
@@ -446,7 +445,7 @@ class OptimalTreeClassifier(ScoresOneColumn, ClassifierMixin, TreeEstimator):
                 for (true, predicted), price in given.items()
             }
         return (
-            cost_matrix(dataset.classes, np.bincount(dataset.y, dataset.weight, K), self._named_weights(), given)
+            cost_matrix(dataset.classes, weight_of_classes(dataset), self._named_weights(), given)
             if K > 1
             else np.zeros((1, 1))
         )

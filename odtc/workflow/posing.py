@@ -10,7 +10,7 @@ import numpy as np
 from odtc.base import deadline
 from odtc.base.json_schema import NUMBER, schema_of
 from odtc.base.wording import option, param
-from odtc.data.cost_matrix import cost_matrix, expect_telling_prices
+from odtc.data.cost_matrix import cost_matrix, expect_telling_prices, weight_of_classes
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode, sized_scheme
 from odtc.data.reading import read_as
@@ -121,8 +121,7 @@ def _costs(wanted: ModelSpec, encoded: Encoded) -> np.ndarray:
     """Return the costs of misclassifications, float64 (classes, classes), from the given class weights and costs."""
     selected = encoded.dataset.selected
     # "balanced" refers to all rows even if some are selected, because the leaves will contain all rows.
-    counted = encoded if selected is None else selected.whole
-    of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
+    of_class = weight_of_classes(encoded.dataset if selected is None else selected.whole)
     return cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost)
 
 

@@ -2,8 +2,10 @@
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.metrics import balanced_accuracy_score
 
@@ -53,6 +55,28 @@ def test_a_file_in_any_order(tmp_path, text):
     (tmp_path / "cost.csv").write_text(text, newline="")
     for given in (tmp_path / "cost.csv", str(tmp_path / "cost.csv")):
         assert cost_matrix(ABC, WEIGHTS, cost=given).tolist() == [[0, 1, 2], [3, 0, 4], [5, 6, 0]]
+
+
+@pytest.mark.parametrize(
+    "weights, words, factors",
+    [
+        ([5.0, 1.1, 2.0], {"class_weight": "balanced"}, "27/50 27/11 27/20"),
+        ([0.3, 0.7, 2.0], {"class_weight": "balanced"}, "10/3 10/7 1/2"),
+        (WEIGHTS, {"class_weight": "a=3,b=1.1", "cost": [[0, 0.1, 0.1], [0.7, 0, 0.7], [1, 1, 0]]}, "0.3 0.77 1"),
+    ],
+)
+def test_products_and_quotients_are_the_nearest_doubles(weights, words, factors):
+    """A double stands for a decimal or a quotient only if it is the nearest one, and only then costs have a unit."""
+    exact = [[float(Fraction(text)) * (k != c) for c in range(3)] for k, text in enumerate(factors.split())]
+    assert cost_matrix(ABC, np.array(weights), **words).tolist() == exact
+
+
+def test_balanced_weights_of_decimals_leave_a_solver_its_proof():
+    """Class c weighs 9.9 / (3 · 1.6) = 2.0625, which is 2.0624999999999996 in doubles."""
+    rows = [("p", "a", 2.0), ("q", "a", 3.0), ("q", "b", 0.1), ("r", "b", 1.0), ("p", "b", 2.2), ("r", "c", 1.6)]
+    frame = pl.DataFrame(rows, schema=["f", "y", "w"], orient="row")
+    done = odtc.fit(frame, "oct", 1, target="y", weights="w", class_weight="balanced", solver="highs", n_min=1)
+    assert done.proved and "does not count" not in done.solution.message
 
 
 def test_balanced_weights_of_classes_without_rows():
