@@ -210,6 +210,14 @@ def test_build_writes_the_printed_master_and_pricing_problem(tmp_path):
     assert run("decode", "m.sol", folder=tmp_path).code == 0
 
 
+def test_decimal_weights_have_a_unit_so_that_the_relaxation_proves_the_tree():
+    rows = [("p", "a", 1.0), ("q", "a", 0.1), ("r", "a", 0.1), ("q", "b", 1.0), ("r", "c", 1.0), ("p", "b", 0.3)]
+    frame = pl.DataFrame(rows, schema=["f", "y", "w"], orient="row")
+    done = odtc.fit(frame, "cg", 1, target="y", weights="w", search=False, splits="all", solver="highs")
+    assert done.proof.objective == pytest.approx(1.2)  # r is c, at 0.1, and all others are b, at 1.1
+    assert done.solution.bound == done.solution.objective
+
+
 def test_a_reward_is_refused_and_so_are_leaves_of_too_few_rows():
     with pytest.raises(ChoiceError, match="reward"):
         pipeline.pose(MONKS / "monks-1.csv", "cg", 2, search=False, reward=0.5)

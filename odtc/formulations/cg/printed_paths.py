@@ -41,6 +41,7 @@ from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.feasibility import ROUNDING
 from odtc.model.milp import Model
+from odtc.problem.exact_objective import plain_costs
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree
@@ -78,13 +79,17 @@ class PrintedPaths:
             first = group = np.arange(len(X))
         else:
             _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
+        costs = plain_costs(problem)
         loss = np.zeros((len(first), len(encoded.classes)))
-        np.add.at(loss, group.reshape(-1), encoded.loss)
+        np.add.at(loss, group.reshape(-1), costs.loss)
         self.X, self.copies = X[first], np.bincount(group.reshape(-1), encoded.copies, len(first))
-        paid = loss.max(axis=1).sum()
-        scaled, self.unit, self.whole = whole_weights(loss.ravel(), paid)
-        self.loss, self.least = scaled.reshape(loss.shape), params.n_min
-        self.near = ROUNDING * max(1.0, paid / self.unit)
+        scaled, unit, whole = whole_weights(loss.ravel(), loss.max(axis=1).sum())
+        self.whole = whole and costs.exact
+        if self.whole:
+            self.loss, self.unit = scaled.reshape(loss.shape), unit * float(costs.step)
+        else:  # in units of loss
+            self.loss, self.unit = loss * float(costs.step), 1.0
+        self.least, self.near = params.n_min, ROUNDING * max(1.0, float(self.loss.max(axis=1).sum()))
         # (leaf, level) -> its first row (6)
         self.link, n = {}, 0
         for leaf in self.leaves.tolist():
