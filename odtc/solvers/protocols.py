@@ -16,6 +16,7 @@ import numpy as np
 
 from odtc.base.registry import Contract, Registry
 from odtc.base.value_class import frozen_class
+from odtc.errors import OdtcError
 from odtc.model.solution import Options, Termination
 
 
@@ -61,6 +62,13 @@ class Outcome:
     start: str = "none"
     message: str = ""
     cpu_seconds: float | None = None
+
+    @classmethod
+    def failed(cls, problem: Exception) -> "Outcome":
+        """Return the report of a solver whose package raised an exception, which is named unless its text is a sentence
+        of odtc."""
+        name = "" if isinstance(problem, OdtcError) else f"{type(problem).__name__}: "
+        return cls(None, Termination.ERROR, message=f"{name}{problem}")
 
 
 @frozen_class

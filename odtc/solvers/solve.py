@@ -349,7 +349,7 @@ def _in_thread(solver: Callable[..., Any], run: _Run, limit: float | None = None
         try:
             events.put(solver(events.put, cancel.is_set))
         except Exception as problem:  # whatever a solver's binding raises is one sentence to the user
-            events.put(Outcome(None, Termination.ERROR, message=f"{type(problem).__name__}: {problem}"))
+            events.put(Outcome.failed(problem))
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()

@@ -18,7 +18,6 @@ def main() -> None:
     # Whatever a solver prints must not come between the events.
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    from odtc.model.solution import Termination
     from odtc.solvers.child_process import GRACE
     from odtc.solvers.protocols import SOLVERS, Outcome
 
@@ -51,7 +50,7 @@ def main() -> None:
         except BrokenPipeError:
             break
         except Exception as problem:
-            emit(Outcome(None, Termination.ERROR, message=f"{type(problem).__name__}: {problem}"))
+            emit(Outcome.failed(problem))
     os._exit(0)
 
 

@@ -308,6 +308,8 @@ def test_a_solver_whose_end_is_wanted_by_another(fake, seed, tmp_path):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
-def test_a_coefficient_that_highs_refuses_is_named():
-    found = solve(model([1, 1, 1], [[1, 2e15, 0], [0, 1, 1]], 0, np.inf))
-    assert found.termination == "error" and "takes coefficients below 1e+15, the largest is 2e+15" in found.message
+@pytest.mark.parametrize("limit", [None, 60])
+def test_a_coefficient_that_highs_refuses_is_named(limit):
+    found = solve(model([1, 1, 1], [[1, 2e15, 0], [0, 1, 1]], 0, np.inf), options=Options(time_limit=limit))
+    assert found.termination == "error" and found.message.startswith("HiGHS refuses the model's arrays: ")
+    assert "takes coefficients below 1e+15, the largest is 2e+15" in found.message
