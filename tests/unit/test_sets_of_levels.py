@@ -81,6 +81,29 @@ def test_of_two_classes_the_first_levels_contain_the_best_set(dataset):
         assert min(_errors(y, weight, left) for left in asked) == min(_errors(y, weight, left) for left in every)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_missing_cells_have_their_place_in_the_order(seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.choice([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, np.nan], 40), rng.integers(0, 2, 40).astype(np.int32)
+    rows = Dataset("drawn", x[:, None], y, (Feature("x", CATEGORICAL, LEVELS),), ("p", "q"), np.ones(40))
+    asked = [split.left(rows.X) for split, _ in ENCODINGS.get("subsets").splits(rows, levels=2)]
+    least = min(_errors(y, rows.weight, left) for left in _every_set(x))
+    assert min(_errors(y, rows.weight, left) for left in asked) == least
+
+
+def test_the_columns_of_too_many_levels_for_all_first_sets_are_named():
+    n = 3 * 110
+    rows = Dataset(
+        "drawn",
+        np.arange(n)[:, None] % np.array([110, 9]),
+        np.arange(n, dtype=np.int32) % 2,
+        tuple(Feature(name, CATEGORICAL, tuple(map(str, range(110)))) for name in "xz"),
+        ("p", "q"),
+        np.ones(n),
+    )
+    assert ": 'x', 'z' (100 sets for each order of 'x');" in ENCODINGS.get("subsets").remark(rows)
+
+
 NUMERIC_TASKS = {
     "regression": {"target": "t"},
     "survival": {"time": "t", "event": "e"},

@@ -6,7 +6,9 @@ best tree over these splits is the best one over all sets.
 A column of more levels has its single levels, and the sets of its first levels in an order by outcome: the share of a
 class, the mean of a number, or the rate of events. With two classes, and for squared errors and likelihoods, one of
 these sets is the best single split of all rows (Breiman et al. 1984, section 4.2.2; Fisher 1958). With more classes, of
-medians, and below other splits, the best set may be another one.
+medians, below other splits, and in a column of more than 101 levels, the best set may be another one.
+
+A missing cell counts as one level more, in its place in the order.
 
 The splits of `auto` are among them, so the best tree is never worse than the best one over `auto`.
 """
@@ -30,7 +32,7 @@ OPTIONS = {
     "bins": BINS,
 }
 MOST_LEVELS = 14  # of which all sets are taken: 8,191 splits
-MOST_CUTS = 100  # sets of first levels for each order of a column
+MOST_CUTS = 100  # sets of first levels for each order of a column; each needs memory for all of its levels
 
 
 def splits(dataset, levels=8, bins=None):
@@ -53,32 +55,37 @@ def splits(dataset, levels=8, bins=None):
 
 def remark(dataset, levels=8, bins=None):
     """Return which columns have too many levels for all of their sets."""
-    many = [
-        feature.name
-        for feature in dataset.features
-        if feature.kind != NUMERIC and not feature.ordered and len(feature.levels) > levels
-    ]
+    sizes = {
+        feature.name: len(distinct(dataset.X, at)[0])
+        for at, feature in enumerate(dataset.features)
+        if feature.kind != NUMERIC and not feature.ordered
+    }
+    many = [name for name, size in sizes.items() if size > levels]
     if not many:
         return ""
+    cut = [name for name in many if sizes[name] - 1 > MOST_CUTS]
     return (
         f"columns of more than {levels} levels have their single levels and the sets that an order by outcome divides, "
-        f"not all sets: {some(many)}; {option('encoding', f'subsets:levels={MOST_LEVELS}')} takes all sets of up to "
-        f"{MOST_LEVELS} levels"
+        f"not all sets: {some(many)}"
+        + (f" ({MOST_CUTS} sets for each order of {some(cut)})" if cut else "")
+        + f"; {option('encoding', f'subsets:levels={MOST_LEVELS}')} takes all sets of up to {MOST_LEVELS} levels"
     )
 
 
 def _first_sets(known: np.ndarray, code: np.ndarray, outcomes: np.ndarray) -> Iterator[tuple[float, ...]]:
-    """Return the sets of the first levels in each order by outcome; a missing cell has the last code."""
+    """Return the sets of the first levels in each order by outcome. A missing cell, which has the last code, is one of
+    these levels; because it is outside of each set, the levels after a cut are taken if it is before the cut."""
     n = len(known)
-    rows = np.bincount(code, minlength=n)[:n]
+    rows = np.bincount(code)
     for outcome in outcomes:
-        order = np.argsort(outcome[:n], kind="stable")
-        cuts = np.arange(2, n)
+        order = np.argsort(outcome, kind="stable")
+        cuts = np.arange(1, len(order))
         if len(cuts) > MOST_CUTS:  # those nearest to as many equal parts of the rows
             wanted = np.arange(1, MOST_CUTS + 1) * rows.sum() / (MOST_CUTS + 1)
-            cuts = np.unique(np.searchsorted(np.cumsum(rows[order]), wanted) + 1).clip(1, n - 1)
+            cuts = np.unique(np.searchsorted(np.cumsum(rows[order]), wanted) + 1).clip(1, len(order) - 1)
         for cut in cuts.tolist():
-            yield tuple(sorted(known[order[:cut]].tolist()))
+            first = order[cut:] if n in order[:cut] else order[:cut]
+            yield tuple(sorted(known[first].tolist()))
 
 
 def _outcomes(dataset: Dataset, code: np.ndarray, n: int) -> np.ndarray:
