@@ -279,6 +279,14 @@ def test_models_are_written_over_single_levels():
     assert fitted["auto"].training.train_correct == len(CITIES) > fitted["flowoct"].training.train_correct
 
 
+def test_a_model_file_over_single_levels_names_their_columns(tmp_path):
+    lines = [f"{city},{'yes' if city in 'BFK' else 'no'}" for city in CITIES]
+    (tmp_path / "shops.csv").write_text("city,open\n" + "\n".join(lines) + "\n")
+    for model, said in (("flowoct", True), ("fair", False)):
+        built = command("build", "shops.csv", "--model", model, "--depth", 1, "-o", model, folder=tmp_path)
+        assert built.code == 0 and ("each split on 'city' separates one level from the others" in built.err) == said
+
+
 def test_later_commands_search_the_splits_of_the_run(tmp_path):
     lines = [f"{city},{n % 3},{'yes' if city in 'BFK' else 'no'}" for n, city in enumerate(CITIES)]
     (tmp_path / "shops.csv").write_text("city,size,open\n" + "\n".join(lines) + "\n")
@@ -314,9 +322,35 @@ def test_a_better_tree_over_sets_of_many_levels_is_announced_and_found(task, see
     target, how = HINTED[task]
     frame = pl.DataFrame({"c": [f"l{at:02}" for at in levels], "n": rng.integers(0, 9, 120), **target(levels % 2 == 0)})
     by_default, by_sets = (odtc.fit(frame, depth=1, encoding=one, task=task, **how) for one in ("auto", "subsets"))
-    assert 'encoding="subsets" searches for the best tree over such sets' in level_set_text(by_default)
-    assert level_set_text(by_sets) == ""
+    assert 'encoding="subsets" searches for the best tree over such sets' in str(by_default)
+    assert "searches for the best tree over such sets" not in str(by_sets)
     assert by_sets.proved and by_sets.proof.objective < by_default.proof.objective
+
+
+@pytest.mark.parametrize("constraint", ["leaf_rows >= 40", "recall[b] >= 0.9", "monotone[n,positive=b]"])
+def test_of_constraints_a_better_tree_that_satisfies_them_is_announced(constraint):
+    rng = np.random.default_rng(3)
+    levels = rng.permutation(12)[np.arange(120) % 12]
+    frame = pl.DataFrame(
+        {"c": [f"l{at:02}" for at in levels], "n": np.arange(120) // 12, "y": np.where(levels % 2, "b", "a")}
+    )
+    assert "a tree that splits on sets of levels costs 0" in str(odtc.fit(frame, depth=1, constraints=constraint))
+    assert level_set_text(odtc.fit(frame, depth=1, constraints="forbid_root[c]")) == ""
+
+
+@pytest.mark.parametrize(("how", "said"), [({"n_min": 60}, True), ({"n_min": 70}, False), ({"alpha": 0.6}, True)])
+def test_a_tree_that_the_model_does_not_represent_is_not_announced(how, said):
+    levels = np.arange(120) % 12
+    frame = pl.DataFrame({"c": [f"l{at:02}" for at in levels], "y": np.where(levels % 2, "b", "a")})
+    assert ("sets of levels costs" in str(odtc.fit(frame, "y", model="oct", depth=1, params=how))) == said
+
+
+def test_a_formulation_that_finds_sets_by_itself_is_not_advised_to_take_them():
+    rng = np.random.default_rng(3)
+    levels = rng.permutation(12)[np.arange(60) % 12]
+    frame = pl.DataFrame({"c": [f"l{at:02}" for at in levels], "y": np.where(levels % 2, "b", "a")})
+    by_index = odtc.fit(frame, "y", model="fair", depth=1, params={"rho": 100, "group": "c"})
+    assert by_index.training.train_correct < 60 and "subsets" not in str(by_index)
 
 
 def test_sets_of_the_names_of_rows_are_not_announced():

@@ -14,9 +14,10 @@ from odtc.data.encoding import ENCODINGS, encode
 from odtc.data.encodings.auto import SINGLE
 from odtc.data.table.coded_columns import RowsOf, distinct
 from odtc.data.task import TASKS
-from odtc.heuristics.heuristic import HEURISTICS
+from odtc.problem.constraints.constraint import mended
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Leaf, Node
+from odtc.workflow.first_trees import known_tree
 from odtc.workflow.messages import dropped_text
 from odtc.workflow.results.claims import BEST
 from odtc.workflow.results.facts import AllRowsFacts, TestFacts, broken_text, kept_line, majority_of
@@ -100,7 +101,14 @@ def figures(done) -> Iterator[str]:
     """
     if done.metrics is not None:
         yield from _task_figures(done)
-        return
+    else:
+        yield from _class_figures(done)
+    if words := level_set_text(done):
+        yield f"note: {words}"
+
+
+def _class_figures(done) -> Iterator[str]:
+    """Yield the figures of classification."""
     size, training, cart = done.size, done.training, done.cart_training
     weighted = training.train_weighted_accuracy is not None
     shares = (training.train_weighted_accuracy, cart.cart_train_weighted_accuracy)
@@ -125,8 +133,6 @@ def figures(done) -> Iterator[str]:
         yield f"{'robust' if name == 'training' else '  ' + name:<8}  {line}"
     if done.test is not None and done.test.test_accuracy is not None:
         yield from _test(done, done.test)
-    if words := level_set_text(done):
-        yield f"note: {words}"
 
 
 def size_lines(done) -> list[str]:
@@ -282,10 +288,11 @@ def _all_rows(done) -> Iterator[str]:
 
 
 def level_set_text(done) -> str:
-    """Report that CART over sets of levels loses less than the tree, some of whose splits take one level each, with
-    the encoding that has such sets; "" if it does not, may break a constraint, or the table has too many cells."""
+    """Report that CART over sets of levels costs less than the tree, some of whose splits take one level each, with
+    the encoding that has such sets; "" if it does not, breaks a constraint, or the table has too many cells, and for
+    formulations that find sets by themselves."""
     problem, rows = done.problem, done.dataset
-    if rows is None or rows.X.size > CART_CELLS or problem.constraints or done.selection is not None:
+    if rows is None or rows.X.size > CART_CELLS or problem.module.BEYOND or done.selection is not None:
         return ""
     encoding, options = ENCODINGS.parse(problem.encoded.scheme)
     taken = max(SINGLE, options.get("levels", 0))
@@ -294,24 +301,26 @@ def level_set_text(done) -> str:
     has_sets = taken < most <= SHARE_OF_LEVELS * rows.n_rows
     if not has_sets or encoding.NAME not in OF_SINGLE_LEVELS or any(problem.encoded.radius):
         return ""
-    grown = partial(_cart_of_sets, problem, rows)
-    least, nodes = problem.encoded.derived(("CART over sets of levels", problem.topology.depth), grown)
-    loss = done.decoded.heap.loss(problem.encoded)
-    if nodes > done.tree.n_branch_nodes or least >= loss - LESS * max(1.0, abs(loss)):
+    least, cost = _cart_of_sets(problem, rows), problem.module.objective(problem, done.decoded.heap)
+    if least >= cost - LESS * max(1.0, abs(cost)):
         return ""
     return (
-        f"a tree that splits on sets of levels loses {least:.10g}, and this one {loss:.10g}: "
+        f"a tree that splits on sets of levels costs {least:.10g}, and this one {cost:.10g}: "
         f"{option('encoding', 'subsets')} searches for the best tree over such sets"
     )
 
 
-def _cart_of_sets(problem: Problem, rows: Dataset) -> tuple[float, int]:
-    """Return the loss and the number of branch nodes of CART over sets of levels. Of these only the sets that an order
-    by outcome divides are tried, because all sets take several times as long as the fit."""
-    encoded = encode(rows, "subsets:levels=2")
+def _cart_of_sets(problem: Problem, rows: Dataset) -> float:
+    """Return the objective of CART over sets of levels, repaired if it breaks a constraint; infinite if that fails. Of
+    the sets only those that an order by outcome divides are tried, because all sets take several times as long as the
+    fit."""
+    encoded = problem.encoded.derived("sets of levels", partial(encode, rows, "subsets:levels=2"))
     encoded = replace(encoded, cost=problem.encoded.cost, whole_cost=problem.encoded.whole_cost)
-    cart = HEURISTICS.get("cart").tree(encoded, problem.topology)
-    return cart.loss(encoded), cart.n_branch_nodes
+    over_sets = replace(problem, encoded=encoded)
+    cart = mended(over_sets, known_tree(over_sets, "cart"))
+    if cart is None or cart.fewest_rows(encoded) < problem.module.least_rows(problem):
+        return np.inf
+    return problem.module.objective(over_sets, cart)
 
 
 def cart_of_all_text(done) -> str:
