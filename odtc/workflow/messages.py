@@ -117,7 +117,7 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
     if problem.choice is not None and (spec.needs_model or not searches(problem)):  # a search is the normal case
         notes.append(f"{option('model', 'auto')}: {problem.choice.why}")
     notes += problem.module.advice(problem)
-    if (rows := problem.encoded.dataset) is not None:
+    if (rows := problem.encoded.dataset) is not None and not problem.module.BEYOND:
         encoding, options = ENCODINGS.parse(problem.encoded.scheme)
         notes.append(encoding.remark(rows, **options))
     if read_here:

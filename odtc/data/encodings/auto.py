@@ -83,9 +83,9 @@ def _paths(n_others: int, sets: list[int], depth: int) -> float:
 
 
 def remark(dataset, levels=None, bins=None):
-    """Return the columns whose sets of levels a search leaves out, except for columns that look like numbers or dates,
+    """Return the columns whose sets of levels are left out, except for columns that look like numbers or dates,
     because another note explains how to read them."""
-    many = [dataset.features[at] for at, k in _levels(dataset).items() if levels and k > max(levels, SINGLE)]
+    many = [dataset.features[at] for at, k in _levels(dataset).items() if k > (levels or SINGLE)]
     left_out = [feature.name for feature in many if not reads_otherwise(feature.levels)]
     if not left_out:
         return ""
