@@ -94,7 +94,8 @@ function statements(facts, file, bytes) {
     (proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.candidates} splits${asked.replace(" that", "")} on ${data.fileRows} rows; `
       : `proved: no tree of depth ${facts.depth} over ${proof.candidates} splits${asked} costs less than ${proof.bound} on ${data.fileRows} rows${pricesOf(facts, proof)}; `) +
       (proof.bound < proof.objective ? `its own tree costs ${proof.between ? "up to " : ""}${proof.objective}; ` : "") +
-      (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one split are not among these` : `these are all ${proof.splits} ways to separate the rows by one split`),
+      (proof.absent ? `${proof.absent} of the ${proof.splits} thresholds between neighbouring values and single levels are not among these`
+        : `these include all ${proof.splits} thresholds between neighbouring values and single levels`),
     `of: ${termsOf(facts, data)}`,
   ];
 }

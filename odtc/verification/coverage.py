@@ -101,6 +101,6 @@ def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:
     named = first_few([f"{name}: {absent:,} of {each:,}" for name, (absent, each) in most], 3)
     was, them = ("was", "it") if missing == 1 else ("were", "them")
     return (
-        f"{missing:,} of the {total:,} possible splits {was} not considered ({named}); a tree that uses {them} might "
-        "cost less"
+        f"{missing:,} of the {total:,} thresholds between neighbouring values and single levels {was} not considered "
+        f"({named}); a tree that uses {them} might cost less"
     )
