@@ -2,8 +2,8 @@
 //
 // What rows cost that no column tells apart is taken off first: no tree avoids it. Beyond that, more rows cost no less;
 // so a cut between two tried cuts a < b of a column costs at least what the left side of a and the right side of b do.
-// Costs are compared as doubles, and as fractions wherever these are too near to be told apart. Under `splits` and
-// `together` all trees are tried (whole-trees.js).
+// Costs are compared as doubles, and as fractions wherever these are too near to be told apart. Under `splits`,
+// `features`, `together` and `apart` all trees are tried (whole-trees.js).
 "use strict";
 const { expect, whole } = require("./values.js");
 const { kindsOf, cutGroups, rankColumns, countSplits } = require("./columns.js");
@@ -187,8 +187,8 @@ function checkLeafSums(facts, data) {
   expect(depth >= 1 && depth <= DEEPEST && !price.less(ZERO) && claim.length === 2, "its depth, its price or its claim cannot be");
   const limit = { rows: "least" in facts ? whole(facts.least, "the least rows") : 1, leaves: "leaves" in facts ? whole(facts.leaves, "the leaves") : 0 };
   expect(limit.rows >= 1, "its leaves may have no rows");
-  const measure = law(facts, data), columns = rankColumns(facts.columns, data), { splits, absent } = countSplits(data, columns, facts.together ? facts.columns.map((column) => column.feature || "") : null);
-  const limits = wholeTrees.limitsOf(facts);
+  const measure = law(facts, data), columns = rankColumns(facts.columns, data), limits = wholeTrees.limitsOf(facts);
+  const { splits, absent } = countSplits(data, columns, limits && limits.ofColumns ? facts.columns.map((column) => column.feature || "") : null);
   expect(facts.tried === "all" || Array.isArray(facts.tried), "it does not say what was tried");
   const told = [...(limit.rows > 1 ? [`leaf_rows >= ${limit.rows}`] : []), ...(limit.leaves ? [`leaves <= ${limit.leaves}`] : []), ...(limits ? limits.words : [])];
   expect(JSON.stringify(facts.classes) === JSON.stringify(data.classes), "its classes are not those of its task");

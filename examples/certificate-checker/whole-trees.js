@@ -2,6 +2,8 @@
 //
 //   "splits": N                    at most N different splits: the best tree over each set of N splits
 //   "together": [["a", "b"], …]   of some columns all are used or none: the best tree that uses at least those needed
+//   "features": N                  at most N columns: the best tree over each set of N columns
+//   "apart": [["a", "b"], …]      of some columns at most one is used: the best tree over each of them with the others
 //
 // Nothing is listed in them: all trees are tried, in doubles first, and counted as fractions wherever these are too near
 // to be told apart.
@@ -9,35 +11,40 @@
 const { expect, whole } = require("./values.js");
 const { cutGroups, featuresOf } = require("./columns.js");
 
-const MOST_TESTS = 5, MOST_SETS = 50000, LEVELS = 3, MOST_NEEDED = 6, FREE = 2;
+const MOST_TESTS = 5, MOST_SETS = 50000, LEVELS = 3, MOST_NEEDED = 6, MOST_CHOICES = 1000, FREE = 2;
 
-// The limits of a certificate: {mostSplits, together, words}, null if it has none.
+// The limits of a certificate: {mostSplits, mostColumns, together, apart, ofColumns, words}, null if it has none.
 function limitsOf(facts) {
-  if (!("splits" in facts) && !("together" in facts)) return null;
-  const mostSplits = "splits" in facts ? whole(facts.splits, "the splits") : null, together = facts.together || [];
-  expect(Array.isArray(together) && together.every((group) => Array.isArray(group) && new Set(group).size > 1), "its trees split on fewer than two columns together");
-  expect(mostSplits === null || !together.length, "it is under `splits <= N` and `together` at once");
+  if (!["splits", "features", "together", "apart"].some((key) => key in facts)) return null;
+  const [mostSplits, mostColumns] = ["splits", "features"].map((key) => (key in facts ? whole(facts[key], `the ${key}`) : null));
+  const { together = [], apart = [] } = facts, ofColumns = mostColumns !== null || together.length + apart.length > 0;
+  for (const groups of [together, apart]) expect(Array.isArray(groups) && groups.every((group) => Array.isArray(group) && new Set(group).size > 1), "its trees split on fewer than two columns together");
+  expect(mostSplits === null || !ofColumns, "it is under `splits <= N` and limits on columns at once");
   const quoted = (name) => (/[,"]/.test(name) || name !== name.trim() ? `"${name.replace(/"/g, '""')}"` : name);
-  return { mostSplits, together, words: [...(mostSplits === null ? [] : [`splits <= ${mostSplits}`]), ...together.map((group) => `together[${group.map(quoted).join(",")}]`)] };
+  const counts = [["splits", mostSplits], ["features", mostColumns]].filter(([, most]) => most !== null).map(([name, most]) => `${name} <= ${most}`);
+  const named = (name, groups) => groups.map((group) => `${name}[${group.map(quoted).join(",")}]`);
+  return { mostSplits, mostColumns, together, apart, ofColumns, words: [...counts, ...named("together", together), ...named("never_together", apart)] };
 }
 
 function splitsOf(node) {
   return "split" in node ? [node.split, ...splitsOf(node.left), ...splitsOf(node.right)] : [];
 }
 
-function expectKept({ mostSplits, together, words }, root) {
+function expectKept({ mostSplits, mostColumns, together, apart, words }, root) {
   const splits = splitsOf(root), asked = new Set(splits.map((split) => split.feature));
   const kept = (mostSplits === null || new Set(splits.map((split) => JSON.stringify(split))).size <= mostSplits)
-    && together.every((group) => new Set(group.map((name) => asked.has(name))).size === 1);
+    && (mostColumns === null || asked.size <= mostColumns)
+    && together.every((group) => new Set(group.map((name) => asked.has(name))).size === 1)
+    && apart.every((group) => [...new Set(group)].filter((name) => asked.has(name)).length < 2);
   expect(kept, `its tree does not satisfy ${words.join(" and ")}`);
 }
 
 // What no tree costs less than; `some` is {measure, price, ranks, off}, and `at`, `shares`, `ofSides` tell limits on leaves.
 function least(limits, some, columns, depth, limit, leaves) {
   if (limits.mostSplits !== null) return setsOfSplits(limits.mostSplits, some, depth, limit, leaves);
-  expect(depth <= LEVELS && !limit.leaves, `it is of \`together\` and of more than ${LEVELS} levels, or of a number of leaves`);
+  expect(depth <= LEVELS && !limit.leaves, `it has limits on columns and more than ${LEVELS} levels, or a number of leaves`);
   expect(new Set(limits.together.flat()).size <= MOST_NEEDED, `it is of \`together\` of more than ${MOST_NEEDED} columns`);
-  return allOrNone(limits.together, some, featuresOf(columns), depth, limit);
+  return overChoices(limits, some, featuresOf(columns), depth, limit);
 }
 
 // ---- at most N different splits ----
@@ -121,19 +128,32 @@ function lesser(one, two) {
   return !one || (two && two.less(one)) ? two : one;
 }
 
-// ---- all or none of some columns ----
+// ---- limits on columns ----
+
+// All sets of `size` of some names.
+function setsOf(names, size) {
+  if (!size) return [[]];
+  return names.flatMap((name, at) => setsOf(names.slice(at + 1), size - 1).map((others) => [name, ...others]));
+}
 
 // A choice of the groups that are used bars the columns of the others and needs its own; what is needed is dealt to the
-// two sides of each split in all ways.
-function allOrNone(together, { ranks, bestOver }, names, depth, limit) {
-  const every = [...ranks[0].keys()], found = [];
+// two sides of each split in all ways. Of columns apart a choice bars all but one, and it uses as many as are allowed.
+function overChoices({ mostColumns, together, apart }, { ranks, bestOver }, names, depth, limit) {
+  const every = [...ranks[0].keys()], all = [...new Set(names)], many = (n, k) => (k ? (many(n - 1, k - 1) * n) / k : 1), most = mostColumns === null ? all.length : Math.min(mostColumns, all.length);
+  expect(2 ** together.length * apart.reduce((ways, group) => ways * group.length, 1) * many(all.length, most) <= MOST_CHOICES, `it has more than ${MOST_CHOICES} sets of columns`);
+  const found = [], kept = apart.reduce((ways, group) => ways.flatMap((way) => group.map((name) => [...way, name])), [[]]);
   for (let choice = 0; choice < 2 ** together.length; choice++) {
     const [wanted, barred] = [1, 0].map((of) => new Set(together.filter((_, g) => ((choice >> g) & 1) === of).flat()));
-    if ([...wanted].some((name) => barred.has(name))) continue;
-    const needed = [...wanted], used = [...names.keys()].filter((c) => !barred.has(names[c]));
-    const best = bestOver(used, (c) => (wanted.has(names[c]) ? 1 << needed.indexOf(names[c]) : 0));
-    const cost = best(every, depth, limit, 2 ** needed.length - 1);
-    if (cost) found.push(cost.value);
+    const needed = [...wanted];
+    for (const way of kept) {
+      const free = all.filter((name) => !barred.has(name) && apart.every((group, g) => name === way[g] || !group.includes(name)));
+      for (const chosen of setsOf(free, Math.min(most, free.length))) {
+        if (!needed.every((name) => chosen.includes(name))) continue;
+        const best = bestOver([...names.keys()].filter((c) => chosen.includes(names[c])), (c) => (wanted.has(names[c]) ? 1 << needed.indexOf(names[c]) : 0));
+        const cost = best(every, depth, limit, 2 ** needed.length - 1);
+        if (cost) found.push(cost.value);
+      }
+    }
   }
   expect(found.length, "no tree satisfies its constraints");
   return found.reduce(lesser);

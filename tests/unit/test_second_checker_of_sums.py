@@ -117,6 +117,12 @@ WHOLE = (
     (2, ("together[number,code]",)),
     (2, ("together[number,on]", "together[on,code]")),
     (3, ('together[number,"kind, of it"]', "leaf_rows >= 2")),
+    (1, ("features <= 0",)),
+    (2, ("features <= 1",)),
+    (3, ("features <= 2", "leaf_rows >= 2")),
+    (2, ("never_together[number,code]",)),
+    (3, ("never_together[number,code,on]", "features <= 2")),
+    (2, ("together[number,on]", "never_together[on,code]")),
 )
 
 
@@ -127,11 +133,17 @@ def test_both_try_all_trees_under_a_limit_on_all_tests(tmp_path, task, seed):
     made = [certificate(data, depth, given, ("0", "0.02")[depth % 2]) for depth, given in WHOLE]
     forged = [one for at, facts in enumerate(made) for _, one in corruptions(facts, at, 3)]
     free = certificate(data, 3)
-    for given in ({"splits": 1}, {"splits": -1}, {"together": [["number", "w"]]}, {"together": [["on"]]}):
-        words = (
-            [f"splits <= {given['splits']}"] if "splits" in given else [f"together[{','.join(given['together'][0])}]"]
-        )
-        forged.append(free | given | {"of": free["of"] | {"constraints": words}})
+    for given, words in (
+        ({"splits": 1}, "splits <= 1"),
+        ({"splits": -1}, "splits <= -1"),
+        ({"together": [["number", "w"]]}, "together[number,w]"),
+        ({"together": [["on"]]}, "together[on]"),
+        ({"features": 0}, "features <= 0"),
+        ({"features": -1}, "features <= -1"),
+        ({"apart": [["on"]]}, "never_together[on]"),
+        ({"splits": 1, "features": 9}, "splits <= 1"),
+    ):
+        forged.append(free | given | {"of": free["of"] | {"constraints": [words]}})
         forged.append(free | given)
     forged.append(made[2] | {"together": [["number", "code"]]})
     forged.append(made[2] | {"splits": 2, "of": made[2]["of"] | {"constraints": ["splits <= 2"]}})
@@ -140,7 +152,7 @@ def test_both_try_all_trees_under_a_limit_on_all_tests(tmp_path, task, seed):
     for line in said[: len(made)]:
         cost, bound = map(float, line.removeprefix("proved").split())
         assert bound == pytest.approx(cost, rel=1e-10, abs=1e-10)
-    assert all(line.startswith("refused") for line in said[-9:-2])
+    assert all(line.startswith("refused") for line in said[-17:-2])
     cost, bound = map(float, said[-1].removeprefix("proved").split())
     assert bound < cost - 0.01
 

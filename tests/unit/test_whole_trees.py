@@ -84,7 +84,9 @@ def expect_bound(whole: WholeTrees, seed: int, depth: int, limit: Limit, task: s
         cost
         for (tests, asked, leaves), cost in every.items()
         if (whole.splits is None or len(tests) <= whole.splits)
+        and (whole.columns is None or len(asked) <= whole.columns)
         and all(asked & set(group) in (set(), set(group)) for group in whole.together)
+        and all(len(asked & set(group)) < 2 for group in whole.apart)
         and leaves <= (limit.leaves or leaves)
     )
     near, columns = Fraction(bound.near), table(seed)[1]
@@ -111,6 +113,32 @@ def test_columns_that_are_tested_together(groups, depth, least):
     expect_bound(WholeTrees(None, tuple(map(tuple, groups))), depth, depth, Limit(least))
 
 
+@pytest.mark.parametrize("least", [1, 3])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("together", "most", "apart"),
+    [
+        ((), 0, ()),
+        ((), 1, ()),
+        ((), 2, ()),
+        ((), 7, ()),
+        ((), None, ("ab",)),
+        ((), None, ("abc",)),
+        ((), None, ("ab", "bc")),
+        ((), None, ("az",)),
+        ((), 1, ("bc",)),
+        (("ab",), 1, ()),
+        (("ab",), 2, ()),
+        (("ab",), None, ("bc",)),
+        (("ab",), None, ("ab",)),
+        (("ab", "bc"), 2, ("ac",)),
+    ],
+)
+def test_few_columns_and_columns_apart(together, most, apart, depth, least):
+    groups, others = (tuple(map(tuple, one)) for one in (together, apart))
+    expect_bound(WholeTrees(None, groups, most, others), depth, depth, Limit(least))
+
+
 @pytest.mark.parametrize("tests", [1, 2, 5])
 @pytest.mark.parametrize("most", [1, 2, 3, 4])
 def test_each_set_of_tests_is_told_once(tests, most):
@@ -133,7 +161,9 @@ def test_no_deeper_tree_is_taken_where_nodes_cost_little(seed, groups):
         assert whole.least(bound, table(seed)[1], depth, Limit(), best + Fraction(bound.near)) == best
 
 
-@pytest.mark.parametrize("whole", [WholeTrees(2), WholeTrees(None, (("a", "b"),))])
+@pytest.mark.parametrize(
+    "whole", [WholeTrees(2), WholeTrees(None, (("a", "b"),)), WholeTrees(None, (), 1), WholeTrees(apart=(("a", "c"),))]
+)
 @pytest.mark.parametrize("depth", [1, 2])
 def test_survival(whole, depth):
     expect_bound(whole, 1, depth, Limit(), "survival")
@@ -168,6 +198,14 @@ HELD = [
     (WholeTrees(None, (("a", "b"),)), (3, 5, 10), False),
     (WholeTrees(2, (("a", "b"),)), (2, 0, 10), False),
     (WholeTrees(), (9, 7, 10**6), True),
+    (WholeTrees(columns=2), (3, 0, 10, 45), True),  # 990 sets of columns
+    (WholeTrees(columns=2), (3, 0, 10, 46), False),  # 1,035
+    (WholeTrees(columns=7), (3, 0, 10, 5), True),
+    (WholeTrees(columns=2), (4, 0, 10, 5), False),
+    (WholeTrees(columns=2), (3, 5, 10, 5), False),
+    (WholeTrees(3, columns=2), (3, 0, 10, 5), False),
+    (WholeTrees(apart=(tuple("abcdefghij"),) * 3), (3, 0, 10, 12), True),
+    (WholeTrees(apart=(tuple("abcdefghij"),) * 3 + (("a", "b"),)), (3, 0, 10, 12), False),
 ]
 
 
@@ -196,6 +234,11 @@ SPLITS = {name: {"kind": "threshold", "feature": name, "threshold": 0.5} for nam
         (WholeTrees(0), "", True),
         (WholeTrees(0), "a", False),
         (WholeTrees(), "abc", True),
+        (WholeTrees(columns=1), "aa", True),
+        (WholeTrees(columns=1), "ab", False),
+        (WholeTrees(columns=0), "a", False),
+        (WholeTrees(apart=(("a", "b"),)), "ac", True),
+        (WholeTrees(apart=(("a", "b"),)), "ab", False),
     ],
 )
 def test_a_tree_that_does_not_keep_its_limits_is_refused(whole, asked, kept):

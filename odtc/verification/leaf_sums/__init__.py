@@ -23,7 +23,8 @@ Two parameters limit the trees: `least`, the rows of the data in each leaf, and 
 cuts of a column are bounded for each such number. With `least`, the best tree for fewer rows may cost more. So a tried
 cut has two more sides, for trees whose leaves may have any number of rows, and these bound the cuts next to it.
 
-`splits` and `together` limit all splits of a tree (odtc.verification.leaf_sums.whole_trees); then all trees are tried.
+`splits`, `features`, `together` and `apart` limit all splits of a tree (odtc.verification.leaf_sums.whole_trees); then
+all trees are tried.
 """
 
 from collections.abc import Callable
@@ -57,6 +58,8 @@ SHAPE = {
     "leaves?": WHOLE,
     "splits?": WHOLE,
     "together?": [[TEXT]],
+    "features?": WHOLE,
+    "apart?": [[TEXT]],
 }
 MEASURES = {one.TASK: one for one in (squares, likelihood, lines)}
 

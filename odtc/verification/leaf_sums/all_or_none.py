@@ -1,14 +1,15 @@
-"""Lower bounds for trees that must use all columns of a group or none of them, by trying all trees.
+"""Lower bounds for trees over some of the columns that must use others of them, by trying all trees.
 
-The check tries each choice of the groups that are used. No node may then split on a column of another group, and every
-column of a chosen group is needed: the tree splits on it at the root, or on one of the sides of the root, to which the
-needed columns are distributed in all ways. LeafSumsBound bounds trees of two levels without needed columns. A root is
+The check tries each choice of the columns that a tree may use and of those that it needs: the tree splits on a needed
+column at the root, or on one of the sides of the root, to which the needed columns are distributed in all ways.
+LeafSumsBound bounds trees of two levels without needed columns. A root is
 left out if the best trees on its sides already cost too much without needed columns. Costs are rounded; decisive costs
 are computed again in whole numbers. Nothing of the search is used.
 """
 
+from collections.abc import Iterable
 from fractions import Fraction
-from itertools import chain, combinations, product
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -34,17 +35,13 @@ class AllOrNone:
         self._parts: dict = {}  # the bound over some of the columns
         self._known: dict = {}  # rounded costs
 
-    def least(self, together: tuple[tuple[str, ...], ...], depth: int, need: Fraction) -> Fraction:
-        """Return a lower bound on the cost of any tree of this depth; a bound that just misses `need` is counted in
-        whole numbers."""
+    def least(self, choices: Iterable[tuple[frozenset[str], frozenset[str]]], depth: int, need: Fraction) -> Fraction:
+        """Return a lower bound on the cost of any tree of this depth over one of the sets of columns that uses the
+        columns needed with it; a bound that just misses `need` is counted in whole numbers."""
         every = np.arange(len(self.bound.rank))
         floor, lowest = self.bound.floor(every), np.inf
-        for asked in product((False, True), repeat=len(together)):
-            needed = frozenset(chain.from_iterable(group for group, some in zip(together, asked) if some))
-            barred = set(chain.from_iterable(group for group, some in zip(together, asked) if not some))
-            if needed & barred:
-                continue
-            used = tuple(at for at, name in enumerate(self.names) if name not in barred)
+        for own, needed in choices:
+            used = tuple(at for at, name in enumerate(self.names) if name in own)
             found = self._best(every, depth, used, needed)
             if need - self.bound.slack <= found < need and floor < need:
                 found = self._exact(every, depth, used, needed)

@@ -30,7 +30,7 @@ from odtc.verification.leaf_sums.squares import MOST_BITS, whole
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
 from odtc.verification.threshold_columns import left_of, rank_columns
 
-TOGETHER = "together"  # the type that ties columns to one another
+TOGETHER, APART, FEATURES = "together", "never_together", "features"  # the types that limit the columns of a tree
 MOST_DIGITS = 12  # maximum number of decimal places
 LARGEST = 2.0**52  # maximum size of numbers that are counted in powers of two
 MOST_SUM, MOST_SQUARES = 2.0**60, 2.0**96  # maximum sums of these numbers and of their squares
@@ -47,8 +47,10 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     """
     require_splits_of_columns(problem.encoded)
     dataset, limits = problem.encoded.dataset, engine.limits
-    together = tuple(given.args for given in problem.constraints if given.name == TOGETHER)
-    limit, whole = Limit(least_rows(problem), limits.leaves or 0), WholeTrees(limits.distinct, together)
+    together, apart = (tuple(one.args for one in problem.constraints if one.name == name) for name in (TOGETHER, APART))
+    columns_of = [int(given.bound) for given in problem.constraints if given.name == FEATURES]
+    whole = WholeTrees(limits.distinct, together, min(columns_of, default=None), apart)
+    limit = Limit(least_rows(problem), limits.leaves or 0)
     _expect_certifiable(problem, limit, whole)
     law, lam = measure_of(dataset.task), exact_share(problem.params.lambda_)
     scales_of, measure = _measured(law, dataset)
@@ -81,7 +83,8 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
         | ({"least": limit.rows} if limit.rows > 1 else {})
         | ({"leaves": limit.leaves} if limit.leaves else {})
         | ({} if whole.splits is None else {"splits": whole.splits})
-        | ({"together": [list(group) for group in together]} if together else {})
+        | ({} if whole.columns is None else {"features": whole.columns})
+        | {key: list(map(list, groups)) for key, groups in (("together", together), ("apart", apart)) if groups}
     )
 
 
@@ -137,16 +140,17 @@ def _expect_certifiable(problem: Problem, limit: Limit, whole: WholeTrees) -> No
     encoded = problem.encoded
     if encoded.dataset is None or by_places(problem):
         raise ChoiceError(
-            f"a certificate of {option('task', encoded.task)} supports limits on the leaves of a tree, on the "
-            "number of splits and on columns used together, and no other constraints; leave them out, or let "
-            f"{command('fit')} prove the tree by its search only"
+            f"a certificate of {option('task', encoded.task)} supports limits on the leaves of a tree, on the numbers "
+            "of splits and columns and on columns used together or not, and no other constraints; leave them out, or "
+            f"let {command('fit')} prove the tree by its search only"
         )
     if TASKS.get(encoded.task).LINES and not whole.nothing:
         raise ChoiceError(
             f"a certificate of linear leaves supports limits on the rows of a leaf and on leaves, not "
             f"{' and '.join(whole.words)}: the search is the only proof"
         )
-    if why := whole.why_not(problem.topology.depth, limit.leaves, encoded.n_candidate_splits):
+    n_columns = len({feature for split in encoded.splits for feature in split.features})
+    if why := whole.why_not(problem.topology.depth, limit.leaves, encoded.n_candidate_splits, n_columns):
         raise ChoiceError(f"{why}: the search is the only proof")
     if encoded.task not in measured_tasks():
         raise ChoiceError(

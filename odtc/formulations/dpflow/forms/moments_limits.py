@@ -35,12 +35,8 @@ def by_limits(problem: Problem) -> bool:
 
 
 def by_places(problem: Problem) -> bool:
-    """Return whether a constraint limits which columns a tree splits on and where, or how many. Limits on the number
-    of different splits, and columns of which a tree must use all or none, do not count."""
-    return any(
-        given.name != TESTS and (terms.levels or terms.below is not None or terms.groups or terms.apart)
-        for given, terms in _terms(problem)
-    )
+    """Return whether a constraint limits where a tree splits on columns."""
+    return any(terms.levels or terms.below is not None for _, terms in _terms(problem))
 
 
 def scales_of(problem: Problem) -> Scales:
