@@ -71,7 +71,7 @@ MOST_OF_LEVELS = 40_000_000  # results (rows · splits) of a text column with a 
 BETWEEN_ENDS = ("auto", "subsets", "thresholds")  # encodings of thresholds between all numbers
 PATIENCE = 2.0  # seconds that encoding may take even after a limit, because without it there is no tree
 FEWER = "take fewer rows, or put rare classes together"
-LARGE = 2_000_000  # cells; a larger dense table is made only if it is needed
+MIN_RANKED_CELLS = 2_000_000  # cells; a larger dense table is made only if it is needed
 
 
 @frozen_class
@@ -336,7 +336,11 @@ def encode(
         asked = moved if len(moved) else asked
         of = [at if any(radius[f] for f in split.features) else split.features for at, (split, _) in enumerate(asked)]
     scales = asked.scales
-    if not radius and len(asked) >= MANY * (int(scales.max(initial=0)) + 1) and len(asked) * dataset.n_rows >= LARGE:
+    if (
+        not radius
+        and len(asked) >= MANY * (int(scales.max(initial=0)) + 1)
+        and len(asked) * dataset.n_rows >= MIN_RANKED_CELLS
+    ):
         from odtc.data.binary_splits import merged_scales  # for large tables
 
         merged = merged_scales.ranked(dataset, asked, scales, of, look)

@@ -42,9 +42,20 @@ def shared_rows(training: Dataset | None, test: Dataset) -> int:
 
 
 @value_class
-class Claim:
-    """Claim of a tree's proof: its cost, the lower bound on all trees (None if nothing is known), the names of the
-    checks that contradict it, and whether the bound is only recorded, and was not recomputed."""
+class StatedProof:
+    """The proof of a tree as a page states it.
+
+    Attributes
+    ----------
+    proved : bool
+    objective : float
+    bound : float or None
+        No tree has a smaller objective; None if nothing is known.
+    failed : tuple of str
+        The names of the checks that contradict the proof.
+    recorded : bool
+        Whether the bound is only recorded, and was not recomputed.
+    """
 
     proved: bool
     objective: float
@@ -53,17 +64,17 @@ class Claim:
     recorded: bool = False
 
 
-def warnings(claim: Claim | None, training: Dataset | None, test: Dataset | None) -> list[str]:
+def warnings(stated: StatedProof | None, training: Dataset | None, test: Dataset | None) -> list[str]:
     """Return the warnings before the figures: no proof, test rows that are training rows."""
     said = []
-    if claim is None:
+    if stated is None:
         said.append("Not proved: nothing is known of how this tree was found.")
-    elif claim.failed:
-        checks = "this check" if len(claim.failed) == 1 else "these checks"
-        said.append(f"Not proved: the record of the run fails {checks}: {', '.join(claim.failed)}.")
-    elif not claim.proved:
-        bound = "no bound is known" if claim.bound is None else f"trees down to {claim.bound:.6g} are not excluded"
-        said.append(f"Not proved: the tree costs {claim.objective:.6g}, and {bound}.")
+    elif stated.failed:
+        checks = "this check" if len(stated.failed) == 1 else "these checks"
+        said.append(f"Not proved: the record of the run fails {checks}: {', '.join(stated.failed)}.")
+    elif not stated.proved:
+        bound = "no bound is known" if stated.bound is None else f"trees down to {stated.bound:.6g} are not excluded"
+        said.append(f"Not proved: the tree costs {stated.objective:.6g}, and {bound}.")
     if test is not None and test.n_rows:
         shared = shared_rows(training, test)
         if shared >= SAME_ROWS * test.n_rows:
@@ -84,13 +95,17 @@ class Unseen:
 
 
 def verdict(
-    claim: Claim | None, trained: str, kept: list[tuple[Constraint, dict]], test: Unseen | None, names: dict[str, str]
+    stated: StatedProof | None,
+    trained: str,
+    kept: list[tuple[Constraint, dict]],
+    test: Unseen | None,
+    names: dict[str, str],
 ) -> list[str]:
     """Return the sentences on top of a page: the proof, its training rows, and the results on unseen rows.
 
     Parameters
     ----------
-    claim : Claim or None
+    stated : StatedProof or None
     trained : str
         The training rows in words, such as "800 training rows"; "" if they are not known.
     kept : list of (Constraint, dict)
@@ -105,10 +120,10 @@ def verdict(
         Two sentences.
     """
     on = f" on {trained}" if trained else ""
-    if claim is not None and claim.proved:
+    if stated is not None and stated.proved:
         of = " of the trees that satisfy the constraints" if kept else ""
-        first = f"By the record of the run, proved best{of}{on}." if claim.recorded else f"Proved best{of}{on}."
-    elif claim is not None and claim.failed:
+        first = f"By the record of the run, proved best{of}{on}." if stated.recorded else f"Proved best{of}{on}."
+    elif stated is not None and stated.failed:
         first = f"Best tree found{on}, not proved: a check contradicts the record of the run."
     else:
         first = f"Best tree found{on}, not proved to be the best."

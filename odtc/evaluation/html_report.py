@@ -25,7 +25,6 @@ from odtc.data.task import TASKS, expect_classes
 from odtc.errors import CertificateError, ChoiceError, DataError, TreeError
 from odtc.evaluation import board
 from odtc.evaluation.assured_record import AssuredRecord, counted_again, read_assured
-from odtc.evaluation.board import Claim
 from odtc.evaluation.leaf_curves import leaf_curves, leaf_lines
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
@@ -58,7 +57,7 @@ class Run:
     name: str
     tree: Tree
     opened: OpenedFit = OpenedFit()
-    said: board.Claim | None = None  # the known claim of the proof of a tree without a fit
+    said: board.StatedProof | None = None  # the known proof of a tree without a fit
     assured: AssuredRecord | None = None  # the claims about new rows, if the run had a confidence
     certificate: str = ""  # the name of the certificate next to the run, if there is one
     proof: dict | None = None  # the certificate itself, if it can be read and a page can contain it
@@ -85,13 +84,13 @@ class Run:
         return [] if self.fit is None or again is None else again.derived(self.fit)
 
     @property
-    def claim(self) -> board.Claim | None:
-        """The claim of the tree's proof; None if nothing is known."""
+    def stated(self) -> board.StatedProof | None:
+        """The proof of the tree; None if nothing is known."""
         if self.fit is None:
             return self.said
         proof, checks = self.fit.proof, self.fit.decoded.checks
         failed = tuple(dict.fromkeys(check.name for check in checks if not check.passed))
-        return board.Claim(self.fit.proved, proof.objective, proof.bound, failed, "bound" not in self.derived)
+        return board.StatedProof(self.fit.proved, proof.objective, proof.bound, failed, "bound" not in self.derived)
 
 
 def open_run(given, data=None, seconds: float | None = 0.0) -> Run:
@@ -163,7 +162,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "near": run.near,
         "tree": tree,
         "facts": run.facts,
-        "claim": run.claim,
+        "claim": run.stated,
         "constrained": bool(run.facts.get("constraints")),
         "compared": _compared(run, tree, training if test is None else labelled, groups),
         "compared_in": "training rows" if test is None else "test rows",
@@ -173,7 +172,9 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "metrics": moved_lines(run, labelled) if task.CLASSES else metric_lines(run, labelled),
         "of_classes": task.CLASSES,
         "pieces": task.PIECES,
-        "warnings": board.warnings(run.claim, run.fit.dataset if run.fit else None, None if test is None else labelled),
+        "warnings": board.warnings(
+            run.stated, run.fit.dataset if run.fit else None, None if test is None else labelled
+        ),
         "satisfied": _satisfied(run, satisfied, own, labelled),
         "assured": assured,
         "cart_constraints": board.constraints_of_cart(run.fit),
@@ -238,7 +239,7 @@ def _verdict(run: Run, rows: str, kept: list[dict], labelled: Dataset | None, sc
     names = {
         name: f"class {name}" if text == name else text for name, text in zip(run.tree.classes, run.tree.shown.classes)
     }
-    return " ".join(board.verdict(run.claim, trained, list(zip(given, kept)), unseen, names))
+    return " ".join(board.verdict(run.stated, trained, list(zip(given, kept)), unseen, names))
 
 
 def _rates(score: dict, tested: bool) -> list[dict]:
@@ -517,7 +518,7 @@ def render_report(tree, name: str = "tree") -> str:
     """
     proved, said = getattr(tree, "is_optimal_", None), None
     if isinstance(tree, Fit):
-        said = Claim(tree.proved, tree.proof.objective, tree.proof.bound)
+        said = board.StatedProof(tree.proved, tree.proof.objective, tree.proof.bound)
     elif proved is not None:
-        said = Claim(proved, tree.objective_, tree.bound_)
+        said = board.StatedProof(proved, tree.objective_, tree.bound_)
     return render_page(Run(name, tree_of(tree), said=said))

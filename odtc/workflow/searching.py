@@ -126,8 +126,8 @@ def _known(problem: Problem, start: Start, limit: float | None, say) -> HeapTree
 
 
 @value_class
-class _Claim:
-    """A claim about the tree of a search, once exact costs and its certificate have been consulted.
+class _Conclusion:
+    """The conclusion of a search about its tree, once exact costs and its certificate have been consulted.
 
     Attributes
     ----------
@@ -147,22 +147,24 @@ class _Claim:
     rounded: str = ""
 
 
-def _claimed(problem: Problem, found, heap: HeapTree | None, paid: float | None, seconds: float, late: bool) -> _Claim:
+def _claimed(
+    problem: Problem, found, heap: HeapTree | None, paid: float | None, seconds: float, late: bool
+) -> _Conclusion:
     """Return the claim that a search with `seconds` of work supports; it was `late` if its limit ended it."""
     ended, bound = _ended(problem, found, paid, late)
     certified = _certified(problem, found, ended, paid, seconds)
     if found.undecided and certified.accepted and certified.exact:
-        return _Claim(Termination.OPTIMAL, paid, certified)
+        return _Conclusion(Termination.OPTIMAL, paid, certified)
     if found.undecided:
-        return _Claim(ended, bound, certified, found.rounded or UNDECIDED)
+        return _Conclusion(ended, bound, certified, found.rounded or UNDECIDED)
     if certified.accepted is False:
-        return _Claim(certified.ended, certified.bound, certified)
+        return _Conclusion(certified.ended, certified.bound, certified)
     if ended != Termination.OPTIMAL or certified.accepted:
-        return _Claim(ended, bound, certified)
+        return _Conclusion(ended, bound, certified)
     if tells_apart(problem, found.off, heap, paid) or proves(problem, paid):
-        return _Claim(ended, bound, certified)
+        return _Conclusion(ended, bound, certified)
     rounded = "; ".join(filter(None, [ROUNDED.format(found.off), certified.why]))
-    return _Claim(Termination.UNKNOWN, paid - 2 * found.off, certified, rounded)
+    return _Conclusion(Termination.UNKNOWN, paid - 2 * found.off, certified, rounded)
 
 
 def _certified(problem: Problem, found, ended: Termination, paid: float | None, seconds: float) -> Certified:
@@ -192,7 +194,7 @@ def _no_tree(
     return no_solution(Unsolved(problem, None, solution, certified.accepted, why))
 
 
-def _message(problem: Problem, found, solution: Solution, claim: _Claim) -> str:
+def _message(problem: Problem, found, solution: Solution, claim: _Conclusion) -> str:
     """Return why the tree of a search is not proved or not certified, with advice; empty if it is."""
     if claim.rounded:
         return claim.rounded

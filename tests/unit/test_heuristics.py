@@ -171,7 +171,7 @@ def test_a_tree_that_a_limit_cut_is_not_kept_for_the_whole_one(task, monkeypatch
 @pytest.mark.parametrize("ranked", [False, True])
 def test_the_tests_of_a_table_are_made_until_a_limit_and_some_seconds(ranked, monkeypatch):
     iris = read(EXAMPLES / "iris" / "iris.csv")
-    monkeypatch.setattr(encoding, "LARGE", 0 if ranked else encoding.LARGE)
+    monkeypatch.setattr(encoding, "MIN_RANKED_CELLS", 0 if ranked else encoding.MIN_RANKED_CELLS)
     with deadline.within(0.0):
         assert encoding.encode(iris).n_candidate_splits == encoding.encode(iris, "auto").n_candidate_splits > 100
         monkeypatch.setattr(encoding, "PATIENCE", -1.0)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-LARGE = 1e8  # rows times columns times cuts; a smaller table is searched directly
+MIN_WORK = 1e8  # rows times columns times cuts; a smaller table is searched directly
 KEPT = 31  # cuts that are kept for each column
 ROOTS = 7  # cuts of a column that are tried as a root
 SAMPLE = 2_000  # number of rows, about, on which roots are compared
@@ -27,7 +27,7 @@ WORK = 1e9  # maximum rows times pairs of columns for two levels; further column
 
 def repays(code: np.ndarray, size: np.ndarray) -> bool:
     """Return whether a search over this many ranks may take so long that a good tree should be found first."""
-    return code.size * float((size - 1).sum()) > LARGE
+    return code.size * float((size - 1).sum()) > MIN_WORK
 
 
 def quantile_cuts(code: np.ndarray, size: int, most: int) -> np.ndarray:

@@ -36,7 +36,7 @@ from odtc.base.memory import available, require_memory
 from odtc.base.value_class import value_class
 from odtc.errors import TimeLimitReached
 
-LARGE = 1e8  # pairs of thresholds, about, beyond which a kernel is called column by column
+MAX_PAIRS_AT_ONCE = 1e8  # pairs of thresholds, about, beyond which a kernel is called column by column
 PART = 0.5  # share of the free memory for tables
 REMEMBERED = 500  # nodes for which the continuations of sampled trees are stored
 
@@ -270,7 +270,7 @@ class TreeSet:
         per_cut = np.zeros((F, len(part.rows)), np.int64)
         work = len(part.rows) * len(self.columns) ** 2
         order = rows.ordered(part)
-        for firsts in [self.columns] if len(part.rows) * work < LARGE else self.columns[:, None]:
+        for firsts in [self.columns] if len(part.rows) * work < MAX_PAIRS_AT_ONCE else self.columns[:, None]:
             deadline.check()
             pair_counts(order, rows.rank, rows.loss, rows.count, self.columns, firsts, given, table.counts, per_cut)
         table.settle()
