@@ -19,7 +19,7 @@ from odtc.data.encoding import encode
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, DataError, SolverError, TimeLimitReached
 from odtc.formulations import cg
-from odtc.formulations.cg import initial_columns, over_all_splits
+from odtc.formulations.cg import initial_columns, over_all_splits, path_model, path_search
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import ColumnPool, Columns, columns_asked
 from odtc.formulations.cg.initial_columns import columns_of, paths_of, splits_of, tail_of
@@ -161,7 +161,7 @@ def test_the_dynamic_program_over_all_paths_is_the_optimum_and_through_each_path
     problem = data.draw(
         problems(("cg", {"tail": data.draw(st.sampled_from(["0", "1"])), "splits": "all"}), depths=(2,))
     )
-    columns = cg.columns_of(replace(problem, params=replace(problem.params, columns="all")))
+    columns = columns_of(replace(problem, params=replace(problem.params, columns="all")))
     paths = columns.paths
     found = subtree_values(paths, paths.cost)
     best = exhaustive_cost(problem)
@@ -232,7 +232,7 @@ def test_the_best_tree_that_any_search_finds_is_the_result(params, columns, few_
     problem = data.draw(problems(("cg", params | {"columns": columns}), depths=(2, 3), most_rows=10))
     with pytest.MonkeyPatch.context() as patched:
         if few_paths:
-            patched.setattr(cg, "_with_splits", refuse_paths)
+            patched.setattr(path_search, "_with_splits", refuse_paths)
         check(*fitted(problem), exhaustive_cost(problem))
 
 
@@ -285,7 +285,7 @@ def test_columns_start_from_a_tree_no_worse_than_the_local_search_over_all_tests
     data = rows_of(X, (X[:, 0] * X[:, 1] > 0) ^ (X[:, 2] * X[:, 3] > 0.2) ^ (rng.random(120) < 0.15))
     problem = pipeline.pose(data, "cg", 4, fitting=True, reward=reward, n_min=least)
     columns = columns_of(problem)
-    heap = cg._heap(problem, columns.paths, columns.best())
+    heap = path_model.heap_of(problem, columns.paths, columns.best())
     polished = HEURISTICS.get("local_search").tree(problem.encoded, problem.topology, reward)
     if least:
         polished = with_min_leaf_rows(polished, problem.encoded, least)
@@ -317,7 +317,7 @@ def test_a_pool_is_text_and_back(data):
     problem = data.draw(
         problems(("cg", {"tail": data.draw(st.sampled_from(["0", "1", "2"]))}), depths=(2, 3), most_rows=8)
     )
-    columns = cg.columns_of(problem)
+    columns = columns_of(problem)
     pool = columns.to_pool()
     again = ColumnPool.from_text(pool.to_text(), problem.topology.depth, tail_of(problem), problem.encoded)
     assert again.to_text() == pool.to_text()
@@ -335,9 +335,9 @@ def test_columns_are_kept_in_a_file_and_resumed(tmp_path):
     model, solution = fitted(problem, tell=Stop(2))
     path = tmp_path / "m.columns.json"
     path.write_text(cg.beside(model.problem)[".columns.json"])
-    assert len(json.loads(path.read_text())["columns"]) == len(cg.columns_of(model.problem))
+    assert len(json.loads(path.read_text())["columns"]) == len(columns_of(model.problem))
     resumed = pipeline.pose(MONKS / "monks-2.csv", "cg", 3, fitting=True, tail="0", splits="all", columns=str(path))
-    assert set(cg.columns_of(resumed).keys) == set(cg.columns_of(model.problem).keys)
+    assert set(columns_of(resumed).keys) == set(columns_of(model.problem).keys)
     built = pipeline.compile_model(resumed)
     assert pipeline.solve(built, threads=1).objective <= solution.objective
     with pytest.raises(ChoiceError, match="expected columns of depth 2 .* got depth 3; use depth=3, or leave"):

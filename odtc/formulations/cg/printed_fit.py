@@ -13,7 +13,7 @@ import numpy as np
 from odtc.base import deadline
 from odtc.base.text import count_of
 from odtc.base.wording import param
-from odtc.errors import ChoiceError, SolverError, TimeLimitReached
+from odtc.errors import ChoiceError, SolverError, TimeLimitReached, TreeError
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, read_pool
 from odtc.formulations.cg.initial_columns import GENERATING, Held, first_tree, is_small, splits_of
 from odtc.formulations.cg.printed_method import PrintedMethod, Settings
@@ -102,6 +102,27 @@ def _settings(params) -> Settings:
     )
 
 
+def build(problem: Problem) -> Model:
+    """Return the master over the paths so far, as printed."""
+    return paths_of(problem).master()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """Return a tree as a point. Raises TreeError if one of its paths is not a column."""
+    paths = paths_of(problem)
+    if (chosen := paths.of_tree(heap)) is None:
+        raise TreeError(
+            f"a path of the tree is not among the {count_of(len(paths), 'path')} of the model; give the start of a "
+            f"heuristic, or all paths ({param('columns', 'all')})"
+        )
+    return paths.point(chosen)
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """Return the tree of a point."""
+    return settle(paths_of(problem).tree_at(point["x"]), problem.encoded)
+
+
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """Return the tree if its paths are there, else the best tree of the paths."""
     heap, paths = settle(heap.split, problem.encoded), paths_of(problem)
@@ -115,7 +136,14 @@ def pricing(problem: Problem, leaf: int, label: int) -> Model:
     return paths.pricing(method.master.solve(None)[2], leaf, label)
 
 
-def scope_words(problem: Problem, paths: PrintedPaths) -> str:
+def scope(problem: Problem) -> str:
+    """Return the trees that the model represents, in words; "" if these are all."""
+    paths = paths_of(problem)
+    some = problem.params.columns.startswith(MARK) or _scope_words(problem, paths)
+    return f"trees over the {count_of(len(paths), 'path')} of the model" if some else ""
+
+
+def _scope_words(problem: Problem, paths: PrintedPaths) -> str:
     """Return the splits that the proof is about, "" if these are all."""
     asked = [len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()]
     if min(asked, default=0) == problem.encoded.n_candidate_splits:
@@ -123,8 +151,8 @@ def scope_words(problem: Problem, paths: PrintedPaths) -> str:
     return f"the splits that were chosen for each node, {len(paths.candidates)} of {problem.encoded.n_candidate_splits}"
 
 
-def fit(base: Model, build, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:
-    """Run the method from the paths of `base` on, as odtc.formulations.cg.fit; `build(problem)` makes a model."""
+def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:
+    """Run the method from the paths of `base` on, as odtc.formulations.cg.fit."""
     problem, history, left = base.problem, [], left or (lambda: None)
     paths, termination, message = paths_of(problem), None, ""
     began = time.monotonic() - problem.derived(Held).seconds
@@ -153,7 +181,7 @@ def fit(base: Model, build, solve, start=None, tell=None, left=None) -> tuple[Mo
     model = replace(build(problem), problem=problem)
     x = model.join(paths.point(paths.numbers(method.best)))
     paid, bound = model.objective(x), min(method.bound, method.upper) * paths.unit
-    some = scope_words(problem, paths)
+    some = _scope_words(problem, paths)
     overall = float(problem.encoded.loss.min(axis=1).sum()) if some else bound
     if is_proved(paid, bound):
         termination = Termination.OPTIMAL
