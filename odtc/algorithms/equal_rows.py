@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-NO_RADIX = 2**62  # keys of several columns are combined below this, so that int64 does not overflow
+from odtc.base.whole_numbers import MAX_INT64
+
 BLOCK = 2**15  # rows that are processed together while they are in the cache
 ODD = tuple(np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93))  # their products spread all bits
 
@@ -46,7 +47,7 @@ def equal_rows(parts: Iterable[tuple[np.ndarray | Looked, int]]) -> tuple[np.nda
     keys: list[np.ndarray] = []
     below = 1  # exceeds all numbers of the last key
     for code, many in parts:
-        if keys and below * many < NO_RADIX:
+        if keys and below * many < MAX_INT64:
             _append(keys[-1], code, many)
             below *= many
             continue
@@ -57,7 +58,7 @@ def equal_rows(parts: Iterable[tuple[np.ndarray | Looked, int]]) -> tuple[np.nda
             if len(first) == len(kind):  # all rows differ already
                 return kind, first
             keys, below = [kind], len(first)
-            if below * many < NO_RADIX:
+            if below * many < MAX_INT64:
                 _append(keys[0], code, many)
                 below *= many
                 continue

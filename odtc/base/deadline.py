@@ -26,6 +26,9 @@ CELLS = 2**24  # cells of `left` that are converted to numbers for one block: 12
 ROWS = 2048  # least number of rows of a block, so that matrix products stay efficient
 RARE = 64  # a column with entries in fewer than one of this many rows is summed only over these rows
 
+BLOCK_CELLS = 4_000_000  # cells of a temporary table that are filled between two checks: at most 32 MB
+KERNEL_STEPS = 30_000_000  # steps of a compiled loop between two checks: some hundredths of a second
+
 MOMENT = 0.01  # seconds that are allowed after a limit has passed, so that the last step can begin
 RATE = 1e10  # approximate multiplications per second of one thread
 HOPELESS = 24 * 3600.0  # seconds; work that takes longer is refused

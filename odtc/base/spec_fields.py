@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from odtc.base.text import MAX_WHOLE
 from odtc.base.wording import SWITCHES, flag, option
 from odtc.errors import ChoiceError
 
@@ -167,7 +168,7 @@ def plain(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        if value.is_integer() and abs(value) < 2**53:
+        if value.is_integer() and abs(value) < MAX_WHOLE:
             return str(int(value))
         return short if float(short := f"{value:g}") == value else repr(value)
     if isinstance(value, (tuple, list)):

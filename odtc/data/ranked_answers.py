@@ -10,13 +10,13 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.deadline import BLOCK_CELLS
 from odtc.base.memory import require_memory
 from odtc.base.wording import option
 from odtc.errors import DataError
 
 # 4 GiB of bytes: no model of that size can be built, and saying so beats running out of memory.
 MOST_CELLS = 2**32
-BLOCK = 2**24  # cells that are filled between two looks at the clock
 
 
 class RankedAnswers:
@@ -73,7 +73,7 @@ class RankedAnswers:
             require_cells(*self.shape)
             rows, splits = self.shape
             require_memory(rows * splits, f"the table of the answers of {rows:,} rows to {splits:,} splits")
-            dense, step = np.empty(self.shape, bool), max(1, BLOCK // max(1, splits))
+            dense, step = np.empty(self.shape, bool), max(1, BLOCK_CELLS // max(1, splits))
             for first in range(0, rows, step):
                 deadline.check()
                 here = slice(first, first + step)

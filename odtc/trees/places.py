@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, show_value, validate
-from odtc.base.text import show_number
+from odtc.base.text import MAX_WHOLE, show_number
 from odtc.base.value_class import frozen_class, value_class
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
 from odtc.data.splits import Missing, Oblique, Split, Subset, Threshold
@@ -370,6 +370,6 @@ def _question(split: Split, features: tuple[Feature, ...]) -> Question:
 def _is_numeral(level: str) -> bool:
     """Return whether a level is a number as `show_number` writes it, and small enough for doubles to be exact."""
     try:
-        return level == show_number(float(level)) and abs(float(level)) < 2.0**53
+        return level == show_number(float(level)) and abs(float(level)) < MAX_WHOLE
     except (ValueError, OverflowError):
         return False

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from odtc.base.whole_numbers import MAX_EXACT
 from odtc.model.feasibility import Check
 from odtc.verification.file_as_written import Written
 
-EXACT = 2.0**53  # whole numbers below it are exact in float64
 EPS = np.finfo(float).eps
 ROUNDING = Fraction(1, 10**9)  # relative to the numbers in a sum, if they are not whole: the point itself is in float64
 
@@ -75,12 +75,12 @@ def _rows(written: Written, values: np.ndarray, tolerance: Fraction) -> Check:
     rows, columns, data = written.arrays()
     size = len(written.sides)
     numbers = np.array([float(number) for number in written.numbers])
-    is_whole = np.array([number.denominator == 1 and abs(number) < EXACT for number in written.numbers], bool)
+    is_whole = np.array([number.denominator == 1 and abs(number) < MAX_EXACT for number in written.numbers], bool)
     terms = numbers[data] * values[columns]
     total = np.bincount(rows, terms, size)
     reach = np.bincount(rows, np.abs(terms), size)
     odd = ~(is_whole[data] & (values[columns] == np.rint(values[columns])))
-    rounded = (np.bincount(rows, odd, size) > 0) | (reach >= EXACT)
+    rounded = (np.bincount(rows, odd, size) > 0) | (reach >= MAX_EXACT)
     off = np.where(rounded, (np.bincount(rows, minlength=size) + 4) * EPS * reach, 0.0)
     low = np.array([-np.inf if side is None else float(side) for side, _ in written.sides])
     high = np.array([np.inf if side is None else float(side) for _, side in written.sides])

@@ -7,8 +7,9 @@ time.
 
 import numpy as np
 
+from odtc.base.deadline import BLOCK_CELLS
+
 ODD = np.uint64(0x9E3779B97F4A7C15)
-TOGETHER = 2**22  # maximum number of cells that are compared at a time
 
 
 def alike_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +33,7 @@ def alike_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(mixed, kind="stable")
     begins = np.ones(rows, bool)
     begins[1:] = mixed[order[1:]] != mixed[order[:-1]]
-    step = max(1, TOGETHER // max(1, columns))
+    step = max(1, BLOCK_CELLS // max(1, columns))
     for at in range(1, rows, step):
         here = slice(at, at + step)
         differ = (table[order[here]] != table[order[at - 1 : min(rows, at + step) - 1]]).any(axis=1)

@@ -3,12 +3,11 @@
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.deadline import KERNEL_STEPS
 from odtc.errors import CertificateError
 from odtc.verification import pair_kernel
 from odtc.verification.node_cuts import Rows
 from odtc.verification.pair_bound import require_pair
-
-STEPS = 50_000_000  # kernel steps between two checks of the deadline: some tenths of a second
 
 
 class PairCheck:
@@ -34,7 +33,7 @@ class PairCheck:
         tables, row = self._tables[id(rows)]
         inside = np.zeros(len(rows.count), np.uint8)
         inside[members] = 1
-        arrays = inside[row], int(rows.price), int(target), STEPS, *tables
+        arrays = inside[row], int(rows.price), int(target), KERNEL_STEPS, *tables
         found = pair_kernel.PAUSED
         while found == pair_kernel.PAUSED:
             deadline.check()

@@ -19,7 +19,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.json_schema import TEXT, WHOLE, show_value
-from odtc.base.whole_numbers import as_written
+from odtc.base.whole_numbers import MAX_EXACT, as_written
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
 from odtc.verification.alike_rows import alike_rows
@@ -30,7 +30,6 @@ from odtc.verification.node_cuts import Rows
 from odtc.verification.threshold_columns import ColumnRanks, distinct_columns, left_of, rank_columns
 
 LISTED = 12  # maximum number of costs that are listed one by one
-EXACT = 2.0**53  # below it, doubles hold every whole number
 
 
 # The shape of its own parts (odtc.base.json_schema).
@@ -124,7 +123,7 @@ def terms_of(facts: dict) -> str:
 
 
 def _whole(value: int, what: str) -> int:
-    if not 0 <= value < EXACT:
+    if not 0 <= value < MAX_EXACT:
         raise ValueError(
             f"expected {what} from 0 to below 2^53, where whole numbers are added exactly, got {show_value(value)}"
         )
@@ -141,7 +140,7 @@ def whole_loss(facts: dict, dataset: Dataset) -> np.ndarray:
     expect_losses(facts, dataset)
     loss = whole_weights(dataset.weight, _whole(facts["weight_scale"], "the scale of weights"))[:, None]
     loss = loss * prices[dataset.y]
-    if loss.sum() >= EXACT:
+    if loss.sum() >= MAX_EXACT:
         raise ValueError("its numbers are too large to be added exactly")
     return loss
 

@@ -9,10 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from odtc.base.deadline import KERNEL_STEPS
 from odtc.errors import CertificateError
 from odtc.verification.node_cuts import NodeCuts, Rows
-
-CELLS = 50_000_000  # sums between two checks of the deadline
 
 
 def best_stump(cuts: NodeCuts, loss: np.ndarray) -> float:
@@ -53,7 +52,7 @@ def require_pair(rows: Rows, members: np.ndarray, target: float, look: Callable[
             )
         places = _middles(open_, cuts.column)
         evaluated[places] = True
-        for begin in range(0, len(places), step := max(1, CELLS // shape)):
+        for begin in range(0, len(places), step := max(1, KERNEL_STEPS // shape)):
             look()
             part = places[begin : begin + step]
             free[:, part] = _sides(cuts, loss, part, 0)

@@ -225,7 +225,7 @@ def ranked(rows=200, splits=300):
 def test_a_table_of_answers_is_made_in_blocks_within_the_limit_and_the_memory(monkeypatch):
     whole = ranked().dense
     assert (whole == (ranked().rank[:, ranked().scale] > ranked().place)).all()
-    monkeypatch.setattr(ranked_answers, "BLOCK", 1000)  # three rows a block
+    monkeypatch.setattr(ranked_answers, "BLOCK_CELLS", 1000)  # three rows a block
     assert (ranked().dense == whole).all()
     with deadline.within(-1), pytest.raises(TimeLimitReached):
         np.asarray(ranked())

@@ -22,7 +22,7 @@ def test_kinds_are_those_of_the_rows(draw, dtype, one_number, together):
     rows = draw.draw(st.lists(st.tuples(*[cells] * columns), max_size=25))
     table = np.array(rows, dtype).reshape(len(rows), columns)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alike_rows, "TOGETHER", together)
+        patch.setattr(alike_rows, "BLOCK_CELLS", together)
         if one_number:
             patch.setattr(alike_rows, "ODD", np.uint64(0))
         kind, first = alike_rows.alike_rows(table)
@@ -36,7 +36,7 @@ def test_no_two_rows_that_are_mixed_into_one_number_are_taken_for_alike(n_rows, 
     """Every table of up to five rows and one column or two of 0 and 1, of which all are mixed into one number, and
     those that differ in one cell alone; cells are compared in blocks of any size."""
     monkeypatch.setattr(alike_rows, "ODD", np.uint64(0))
-    monkeypatch.setattr(alike_rows, "TOGETHER", together)
+    monkeypatch.setattr(alike_rows, "BLOCK_CELLS", together)
     for cells in product((0, 1), repeat=n_rows):
         table = np.array(cells, np.int32)[:, None]
         for wider in (table, np.hstack([table * 0, table]), np.hstack([table, table * 0])):

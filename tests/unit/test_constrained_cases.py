@@ -362,8 +362,8 @@ def test_a_case_is_excluded_just_if_no_tree_of_it_is_cheap_enough(seed):
             claims = {int(best), int(best) + 1, int(best) + 5} if best < np.inf else {40}
             for claim in claims:
                 for form in (problem, replace(problem, swept=True)):
-                    for block in (listed_cases.BLOCK, 2):
-                        with mock.patch.object(listed_cases, "BLOCK", block):
+                    for block in (listed_cases.BLOCK_CELLS, 2):
+                        with mock.patch.object(listed_cases, "BLOCK_CELLS", block):
                             told = excluded(form, SCALE, root, np.array(sorted(columns)), m[claim % 2], claim)
                         assert told == (best >= claim), f"seed {seed}, root {root}, claim {claim}"
 

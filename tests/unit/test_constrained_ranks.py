@@ -75,7 +75,7 @@ def test_the_best_tree_by_ranks_is_that_of_the_dense_table(depth, constraints, m
     """The same optimum, without the table of all answers."""
     asked = {"target": "y", "auxiliary": ["group"], "depth": depth, "constraints": constraints}
     dense = odtc.fit(table(), **asked).facts
-    monkeypatch.setattr(encoding, "LARGE", 0)
+    monkeypatch.setattr(encoding, "MIN_RANKED_CELLS", 0)
     few = (engines, "FEW_TESTS"), (engines, "MOST_TESTS"), (all_thresholds, "MANY"), (search_terms, "MOST_SUBSETS")
     for module, name in few:
         monkeypatch.setattr(module, name, 20)

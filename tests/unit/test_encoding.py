@@ -391,7 +391,7 @@ def test_ranks_of_values_encode_as_the_dense_table(seed, dense):
         found = []
         for many in (10**9, 0):
             patch.setattr(encoding, "MANY", many)
-            patch.setattr(encoding, "LARGE", 0)
+            patch.setattr(encoding, "MIN_RANKED_CELLS", 0)
             try:
                 found.append(encode(dataset, "auto", by_column=seed % 5 == 0))
             except DataError as problem:

@@ -110,12 +110,12 @@ def test_tried_cuts_of_a_part_of_the_rows_bound_those_that_part_it_alike(seed):
     assert bound.least(rows, 3, tried, Fraction(0), exact=False) == pytest.approx(min(leaf, cheapest), abs=1e-9)
 
 
-@pytest.mark.parametrize("at_once", [every_tree.AT_ONCE, 1.0])
+@pytest.mark.parametrize("at_once", [every_tree.KERNEL_STEPS, 1.0])
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("seed", range(4))
 def test_sides_of_all_tests_cost_what_their_best_trees_do(seed, labels, at_once, monkeypatch):
     """However many rows are counted between two looks at the clock."""
-    monkeypatch.setattr(every_tree, "AT_ONCE", at_once)
+    monkeypatch.setattr(every_tree, "KERNEL_STEPS", at_once)
     rng = np.random.default_rng(seed)
     true_ = rng.random((4, 13)) < (0.2, 0.5, 0.8, 0.5)[seed]
     loss, price = rng.integers(0, 6, (13, labels)).astype(float), (0.0, 1.0, 2.0, 0.5)[seed]

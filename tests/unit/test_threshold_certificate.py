@@ -264,7 +264,7 @@ def test_a_kernel_that_pauses_at_every_step_finds_what_it_finds_at_once(n_classe
 
         monkeypatch.setattr(pair_kernel, "least_pair", kernel)
         for steps in (0, 10, 10**9):
-            monkeypatch.setattr(compiled_pairs, "STEPS", steps)
+            monkeypatch.setattr(compiled_pairs, "KERNEL_STEPS", steps)
             compiled_pairs.PairCheck().require(rows, members, least)
             with pytest.raises(CertificateError, match="a tree of two splits after each other costs"):
                 compiled_pairs.PairCheck().require(rows, members, least + 1)
@@ -280,7 +280,7 @@ def test_the_deadline_ends_the_check_of_one_tree_of_depth_two(monkeypatch):
         if next(looks) == 3:
             raise TimeLimitReached("it has passed")
 
-    monkeypatch.setattr(compiled_pairs, "STEPS", 0)
+    monkeypatch.setattr(compiled_pairs, "KERNEL_STEPS", 0)
     monkeypatch.setattr(compiled_pairs, "deadline", SimpleNamespace(check=passes))
     with pytest.raises(TimeLimitReached):
         check(facts, problem.encoded.dataset)

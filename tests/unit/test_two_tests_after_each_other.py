@@ -110,10 +110,10 @@ def test_of_few_rows_and_values_each_cut_counts(seed, labels):
 
 
 @pytest.mark.parametrize(("labels", "least"), [(2, 1), (3, 1), (2, 4), (3, 2)])
-@pytest.mark.parametrize("cells", [200, pair_bound.CELLS])
+@pytest.mark.parametrize("cells", [200, pair_bound.KERNEL_STEPS])
 @pytest.mark.parametrize("seed", [9, 42, 47, *range(100, 106)])
 def test_a_target_above_the_best_tree_is_refused_and_no_other(seed, labels, least, cells, monkeypatch):
-    monkeypatch.setattr(pair_bound, "CELLS", cells)
+    monkeypatch.setattr(pair_bound, "KERNEL_STEPS", cells)
     rows, members, known = drawn(seed, labels, least)
     best = cheapest(rows, members, known)
     require_pair(rows, members, best if np.isfinite(best) else 1e6)

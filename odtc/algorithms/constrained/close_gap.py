@@ -21,9 +21,9 @@ from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
 from odtc.algorithms.constrained.subtree_options import Leaves, Options, join_codes, kept, lay, shallow, widened
 from odtc.algorithms.constrained.two_level_lists import Splits, two_levels
+from odtc.base.deadline import BLOCK_CELLS
 
 MOST_PAIRS = 30_000_000  # maximum length of a list of pairs, before dominated ones are dropped
-BLOCK = 4_000_000  # pairs of two lists that are tried between two checks of the deadline
 
 
 class GapCloser:
@@ -200,7 +200,7 @@ class GapCloser:
         if problem.n_constraints <= 1 and self._plain:
             return self._join_one(root, zero, one, below, bound, offer)
         zero, one = (part.take(np.argsort(part.vector[:, 0], kind="stable")) for part in (zero, one))
-        step = max(1, BLOCK // len(one))
+        step = max(1, BLOCK_CELLS // len(one))
         for first in range(0, len(zero), step):
             self.tick()
             here = zero.vector[first : first + step]

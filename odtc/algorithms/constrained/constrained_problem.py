@@ -21,8 +21,8 @@ import numpy as np
 
 from odtc.algorithms.thresholds.ranks import merge_rows
 from odtc.base.value_class import value_class
+from odtc.base.whole_numbers import MAX_DIFFERENCE
 
-EXACT = 2.0**52  # integers up to this one, and their differences, are exact in float64
 FINEST = 26  # fractional bits of a multiplier in the finest scale
 COARSEST = 0  # fractional bits of a multiplier in the coarsest scale
 MOST_CELLS = 2**26  # maximum number of outcomes (rows times splits) that are stored as one table
@@ -270,7 +270,7 @@ def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
     for bits in range(FINEST, COARSEST - 1, -1):
         most = np.maximum(1, np.floor(BOX * unit * 2.0**bits / largest))
         # The gap is twice the most: between two labels, and between a tree and its bound.
-        if 2 * (2.0**bits * max(1, problem.most_cost) + float((most * sums).sum())) < EXACT:
+        if 2 * (2.0**bits * max(1, problem.most_cost) + float((most * sums).sum())) < MAX_DIFFERENCE:
             return 2**bits, most.astype(np.int64)
     raise TooLarge(
         "costs and uses are too large for whole numbers below 2^52; round weights, costs and the penalty lambda to "

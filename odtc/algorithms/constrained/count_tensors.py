@@ -12,10 +12,10 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.base import deadline
+from odtc.base.deadline import BLOCK_CELLS
+from odtc.base.whole_numbers import MAX_FLOAT32
 
 MOST_BYTES = 1.0e9  # limit for the counts of all triples; above it, pairs below a root are recounted in each pass
-CELLS = 2**22  # outcomes in one matrix product, between two checks of the deadline
-SINGLE = 2.0**24  # whole numbers up to this one are exact in float32
 
 
 class Counts:
@@ -37,7 +37,7 @@ class Counts:
         self.uses = kinds[:, K : K + R * K].reshape(len(kinds), R, K).transpose(1, 0, 2).astype(float)
         self.measures = kinds[:, K + R * K :].T.astype(float)
         # float32 products are exact as long as every sum is.
-        self.dtype = np.float32 if np.abs(factor).sum(axis=0).max(initial=0) < SINGLE else np.float64
+        self.dtype = np.float32 if np.abs(factor).sum(axis=0).max(initial=0) < MAX_FLOAT32 else np.float64
         self._members = [np.flatnonzero(column) for column in factor.T]
         T = problem.X.shape[1]
         self.stored = T**3 * len(kinds) * np.dtype(self.dtype).itemsize <= MOST_BYTES
@@ -104,7 +104,7 @@ class Counts:
 
     def _pairs(self, rows: np.ndarray) -> np.ndarray:
         T = self.problem.X.shape[1]
-        some = max(1, CELLS // max(1, T))
+        some = max(1, BLOCK_CELLS // max(1, T))
         out = np.empty((self.n_kinds, T, T), self.dtype)
         for kind, members in enumerate(self._members):
             here = members[rows[members]]

@@ -14,8 +14,7 @@ from odtc.algorithms.constrained.all_thresholds import CoarseSearch
 from odtc.algorithms.constrained.constrained_problem import codes_of
 from odtc.algorithms.constrained.constrained_search import Found
 from odtc.algorithms.constrained.stump_pairs import MOST_CELLS, RankSums, leaf_vectors
-
-BLOCK = 4_000_000  # outcomes of rows for splits that are processed together
+from odtc.base.deadline import BLOCK_CELLS
 
 
 class OneSplitSearch(CoarseSearch):
@@ -36,7 +35,7 @@ class OneSplitSearch(CoarseSearch):
         splits = np.flatnonzero(inside & problem.allowed[0]) if problem.depth else np.zeros(0, int)
         ranked = len(self.splits) * n <= MOST_CELLS < len(self.scale) * n
         every = self._ones(lines) if ranked and len(splits) else None
-        step = max(1, BLOCK // max(1, n if every is None else len(lines)))
+        step = max(1, BLOCK_CELLS // max(1, n if every is None else len(lines)))
         for first in range(0, len(splits), step):
             if self._tick():
                 return self._found()

@@ -10,9 +10,9 @@ from math import gcd
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import EXACT
 from odtc.algorithms.constrained.subtree_options import Options
 from odtc.base.value_class import value_class
+from odtc.base.whole_numbers import MAX_DIFFERENCE
 
 
 @value_class
@@ -83,7 +83,7 @@ def _combined(uses: np.ndarray, most: float) -> list[tuple[int, int, int]] | Non
         a, b = crossed(own, last), crossed(first, own)
         divisor = gcd(a, b, whole) * (1 if whole > 0 else -1)
         a, b, c = a // divisor, b // divisor, whole // divisor
-        if (abs(a) + abs(b) + c) * most >= EXACT or (c * own != a * first + b * last).any():
+        if (abs(a) + abs(b) + c) * most >= MAX_DIFFERENCE or (c * own != a * first + b * last).any():
             return None
         found.append((a, b, c))
     return found or None

@@ -12,9 +12,9 @@ import numpy as np
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
 from odtc.algorithms.constrained.subtree_options import Options, join_codes, kept
+from odtc.base.deadline import BLOCK_CELLS
 from odtc.base.value_class import value_class
 
-BLOCK = 2_000_000  # stumps, or pairs, that are tried between two checks of the deadline
 MOST_ROOTS = 500  # maximum number of splits in one block, so that costs with an offset for each list stay exact
 
 
@@ -71,7 +71,7 @@ def two_levels(
     distinct = (problem.branch_uses >= 0).all() and (problem.leaf_uses >= 0).all()
     pairs, total = tables.counts.below(splits.path)
     own = np.diagonal(pairs, axis1=1, axis2=2).astype(float)
-    step = min(MOST_ROOTS, max(1, BLOCK // max(1, 4 * len(inner) * problem.n_labels**2)))
+    step = min(MOST_ROOTS, max(1, BLOCK_CELLS // max(1, 4 * len(inner) * problem.n_labels**2)))
     for first in range(0, len(roots), step):
         tick()
         block = roots[first : first + step]
@@ -159,7 +159,7 @@ class _Lists:
         if ends.sum() > most:
             raise TooLarge(f"a list of subtrees would have more than {most:,} entries")
         begin = start[of[zeros] + 1]
-        for here in np.split(np.arange(len(zeros)), np.flatnonzero(np.diff(np.cumsum(ends) // BLOCK)) + 1):
+        for here in np.split(np.arange(len(zeros)), np.flatnonzero(np.diff(np.cumsum(ends) // BLOCK_CELLS)) + 1):
             n = ends[here]
             if n.sum():
                 i = np.repeat(zeros[here], n)

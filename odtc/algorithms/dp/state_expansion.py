@@ -14,10 +14,10 @@ from odtc.algorithms.dp.itemset_sums import table_fits
 from odtc.algorithms.dp.side_costs import SideCosts
 from odtc.algorithms.dp.state_graph import LIMBS, Graph, Level, Rows
 from odtc.base import deadline
+from odtc.base.deadline import BLOCK_CELLS
 from odtc.base.memory import require_memory
 from odtc.base.wording import option, param
 
-CELLS = 4_000_000  # cells of a table that is stored at once
 ARC_BYTES = 200  # bytes of an arc while its level is built, and of its variable in the model
 FEW = 2**28  # bytes up to which no estimate is needed
 FEW_STATES = 50  # up to this many states, numpy computes the best trees of two levels, without loading a kernel
@@ -182,7 +182,7 @@ def state_sums(rows: Rows, level: Level) -> np.ndarray:
     size = level.path.shape[1]
     if table_fits(rows.X.shape[1], size, 8 * rows.sums.shape[1]):
         return rows.signed.table(size)[rows.signed.number(level.path)]
-    out, step = np.empty((level.n_states, rows.sums.shape[1])), max(1, CELLS // len(rows.X))
+    out, step = np.empty((level.n_states, rows.sums.shape[1])), max(1, BLOCK_CELLS // len(rows.X))
     for begin in range(0, level.n_states, step):
         out[begin : begin + step] = (
             np.unpackbits(level.cover[begin : begin + step], axis=1, count=len(rows.X)).astype(float) @ rows.sums
@@ -212,7 +212,7 @@ def _sides(rows: Rows, now: dict, opened: np.ndarray):
     width = rows.sums.shape[1]
     if table_fits(F, size, 8 * width):
         table = rows.signed.table(size)
-        step = max(1, CELLS // (F * width))
+        step = max(1, BLOCK_CELLS // (F * width))
         for begin in range(0, len(opened), step):
             deadline.check()
             part = opened[begin : begin + step]
@@ -227,7 +227,7 @@ def _sides(rows: Rows, now: dict, opened: np.ndarray):
             yield part, s[parted], f[parted], side[parted]
         return
     X = rows.X.astype(float)
-    step = max(1, CELLS // max(n, F * width))
+    step = max(1, BLOCK_CELLS // max(n, F * width))
     for begin in range(0, len(opened), step):
         deadline.check()
         part = opened[begin : begin + step]
@@ -258,7 +258,7 @@ def stump_costs(rows: Rows, members: np.ndarray, price: float) -> np.ndarray:
     two = K == 2
     columns = loss[:, :1] - loss[:, 1:] if two else loss
     ones = deadline.product(X, columns, float)  # (splits, columns)
-    for begin in range(0, F, step := max(1, CELLS // (F * K))):
+    for begin in range(0, F, step := max(1, BLOCK_CELLS // (F * K))):
         f = slice(begin, begin + step)
         both = np.stack([deadline.product(X[:, f] * column[:, None], X, float) for column in columns.T], axis=2)
         if two:

@@ -14,7 +14,7 @@ import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.weighted_quantiles import weighted_median
-from odtc.base.whole_numbers import MAX_EXACT, whole_numbers
+from odtc.base.whole_numbers import MAX_EXACT, MAX_INT64, whole_numbers
 from odtc.errors import DataError
 
 ROUND = 2.0**-52  # relative rounding error of two operations on doubles
@@ -141,7 +141,7 @@ class ExactMedians(ExactCosts):
         super().__init__(numbers, weight, row_of)
         w, s, _ = self.sums
         self.numbers = array_of([total // mass for total, mass in zip(s.tolist(), w.tolist())])
-        if self.most >= 2**62:  # sums of products need Python's whole numbers
+        if self.most >= MAX_INT64:  # sums of products need Python's whole numbers
             self.sums = tuple(part.astype(object) for part in self.sums)
             self.numbers = self.numbers.astype(object)
 
@@ -177,7 +177,7 @@ class ExactMedians(ExactCosts):
 
 def array_of(whole: list[int]) -> np.ndarray:
     """Return whole numbers as int64 if all their sums fit, otherwise as Python numbers."""
-    if sum(map(abs, whole)) < 2**62:
+    if sum(map(abs, whole)) < MAX_INT64:
         return np.array(whole, np.int64)
     found = np.empty(len(whole), object)
     found[:] = whole

@@ -20,12 +20,12 @@ import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.laws import gain
+from odtc.base.deadline import KERNEL_STEPS
 from odtc.base.kernels import kernel
 
 SMALL = 600  # rows times cuts; fewer are searched without compiled code
 MOST_SETS = 5_000_000  # maximum number of sets of four splits, whose sums are stored at once
 MOST_SUMS = 5e8  # maximum number of sets of four splits that are true for a row, over all rows
-AT_ONCE = 3e7  # sums between two checks of the time
 
 
 @kernel
@@ -244,7 +244,7 @@ class FourLevels:
         at = 0
         while at < n:
             self.check()
-            to = max(at + 1, int(np.searchsorted(work, (work[at - 1] if at else 0.0) + AT_ONCE)))
+            to = max(at + 1, int(np.searchsorted(work, (work[at - 1] if at else 0.0) + KERNEL_STEPS)))
             add_sets(ones, begin, np.array([at, min(to, n)]), self.moments, self.sets)
             at = to
 

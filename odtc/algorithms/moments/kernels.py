@@ -16,9 +16,8 @@ The search for two levels is compiled (odtc.base.kernels).
 import numpy as np
 
 from odtc.algorithms.moments.laws import gain, gains
+from odtc.base.deadline import BLOCK_CELLS
 from odtc.base.kernels import kernel
-
-AT_ONCE = 1_000_000  # maximum ranks of the columns whose sums are computed at once
 
 
 def dense_ranks(code, size, rows):
@@ -88,7 +87,7 @@ def gains_of_cuts(code, size, moments, rows, least, price, law, tiny):
     some columns at a time; the arguments are the same as for `depth_one`."""
     w, s, c = moments[:, rows].sum(axis=1)
     wide, own = int(size.max(initial=0)), moments[:, rows]
-    step = max(1, AT_ONCE // max(wide, len(rows)))
+    step = max(1, BLOCK_CELLS // max(wide, len(rows)))
     for first in range(0, len(size), step):
         some = slice(first, first + step)
         many = len(size[some])

@@ -22,9 +22,9 @@ import numpy as np
 from odtc.algorithms.moments.exact_costs import ExactLeaves, array_of
 from odtc.algorithms.moments.kernels import by_rank
 from odtc.base.kernels import kernel
-from odtc.base.whole_numbers import whole_numbers
+from odtc.base.whole_numbers import MAX_EXACT, whole_numbers
 
-WHOLE_BITS, WHOLE = 53, 2.0**53  # maximum bits of a whole number in a double
+WHOLE_BITS = 53  # maximum bits of a whole number in a double
 SCALED_BITS = 40  # of numbers in pairs of doubles: the products of their products are doubles, too
 HALVES = 2.0**27 + 1  # splits a double in two halves, whose products are exact
 ROUND_PAIR = 2.0**-103  # relative rounding error of a sum or product of pairs of doubles, with a margin
@@ -60,7 +60,7 @@ def apart(sums, width, a, b, c, d):
     """Return the product of the sums a and b less that of c and d."""
     if len(sums) == width:  # of whole numbers
         one, two = sums[a] * sums[b], sums[c] * sums[d]
-        if abs(one) < WHOLE and abs(two) < WHOLE:
+        if abs(one) < MAX_EXACT and abs(two) < MAX_EXACT:
             return one - two
     (one, error), (two, off) = product(sums[a], sums[b]), product(sums[c], sums[d])
     if len(sums) > width:

@@ -10,8 +10,7 @@ import numpy as np
 
 from odtc.algorithms.near_optimal.pair_counts import add_products
 from odtc.base.value_class import value_class
-
-SMALL = 2**62  # counts below this are stored in int64
+from odtc.base.whole_numbers import MAX_INT64
 
 
 @value_class
@@ -69,15 +68,15 @@ class TreeTable:
         """
         shift = left.low + right.low + self.units.skew - self.low
         most = left.total * right.total * times
-        if most < SMALL:
-            small = self.total + most < SMALL and self.counts.dtype != object
+        if most < MAX_INT64:
+            small = self.total + most < MAX_INT64 and self.counts.dtype != object
             out = self.counts if small else np.zeros(self.counts.shape, np.int64)
             add_products(left.counts.astype(np.int64), right.counts.astype(np.int64), out, shift, self.caps, times)
             if not small:
-                self._hold(SMALL)
+                self._hold(MAX_INT64)
                 self.counts += out
         else:
-            self._hold(SMALL)
+            self._hold(MAX_INT64)
             for b, one in enumerate(left.counts):
                 for c, two in enumerate(right.counts):
                     self._add_row(b + c + 1, _product(one, two), shift, times)
@@ -105,7 +104,7 @@ class TreeTable:
                 self.counts[b, x + shift] += value * times
 
     def _hold(self, more):
-        if self.total + more >= SMALL and self.counts.dtype != object:
+        if self.total + more >= MAX_INT64 and self.counts.dtype != object:
             self.counts = self.counts.astype(object)
 
 

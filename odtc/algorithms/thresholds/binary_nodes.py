@@ -20,9 +20,9 @@ import numpy as np
 from odtc.algorithms.thresholds.binary_pairs import best_pair, pair_sums
 from odtc.algorithms.thresholds.binary_triples import height_four, height_three
 from odtc.algorithms.thresholds.ranks import RankedRows
+from odtc.base.whole_numbers import MAX_FLOAT32
 
 NEVER = 1 << 59  # more than any cost
-EXACT = 2**24  # whole numbers below it are exact in float32
 TABLE = 2**27  # maximum bytes of the sums over triples of splits
 SETS = 2**27  # maximum bytes of the stored sets of entries with the costs of their best trees of height 3
 FEW_SETS = 2**10  # initial number of these sets
@@ -59,7 +59,7 @@ class BinaryNodes:
 
     def __init__(self, ranked: RankedRows):
         self.ranked = ranked
-        self.type = np.float32 if 4 * int(ranked.most.sum()) + int(ranked.count.sum()) < EXACT else np.float64
+        self.type = np.float32 if 4 * int(ranked.most.sum()) + int(ranked.count.sum()) < MAX_FLOAT32 else np.float64
         cuts = ranked.rank.max(axis=0, initial=0).astype(np.int64)
         self.before = np.concatenate([[0], cuts.cumsum()])  # the number of splits of the columns before each
         self.of_column = np.repeat(np.arange(len(cuts)), cuts)

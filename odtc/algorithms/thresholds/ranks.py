@@ -25,10 +25,10 @@ import numpy as np
 from odtc.algorithms.equal_rows import equal_rows
 from odtc.base import deadline
 from odtc.base.value_class import value_class
+from odtc.base.whole_numbers import MAX_EXACT
 
 WHOLE = 2**40  # maximum units of one loss, if all weights are whole multiples of a unit
 FINE = 2**46  # units of all losses together, otherwise
-EXACT = 2**53  # sums of whole numbers below it are exact in float64
 SMALL = 2**29  # sums below this are stored in int32
 DECIMAL = 1e-13  # rounding error of sums of decimals, relative to the largest
 TALL_TABLE = 100_000  # above this number of rows or cells, the deadline is checked between two columns
@@ -334,7 +334,11 @@ def _distinct_columns(rank, apart):
 def _in_units(loss, price):
     """Return (losses, price, unit) as whole numbers of the greatest unit of which all are multiples; of a fixed small
     unit if the greatest one would be smaller still."""
-    if price == round(price) and float(loss.max(axis=1).sum()) + price < EXACT and np.array_equal(loss, np.rint(loss)):
+    if (
+        price == round(price)
+        and float(loss.max(axis=1).sum()) + price < MAX_EXACT
+        and np.array_equal(loss, np.rint(loss))
+    ):
         whole = loss.astype(np.int64)
         unit = gcd(int(np.gcd.reduce(whole, axis=None)), round(price)) or 1
         return whole // unit, round(price) // unit, float(unit)

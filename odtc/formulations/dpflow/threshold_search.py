@@ -20,8 +20,9 @@ from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, NoTree, T
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds import early_bound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
-from odtc.algorithms.thresholds.ranks import EXACT, RankedRows
+from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
+from odtc.base.whole_numbers import MAX_EXACT
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow.forms import ROWS
 from odtc.formulations.dpflow.searched import Fewest, Searched
@@ -277,7 +278,7 @@ class ThresholdSearch:
         for each unit of cost of these rows (RankedRows.counting)."""
         scale = self._more_than_nodes
         most = int(ranked.most.sum()) + scale * (ranked.price + 1)
-        return self.costs.parts is None and self.costs.exact and 4 * scale * most < EXACT
+        return self.costs.parts is None and self.costs.exact and 4 * scale * most < MAX_EXACT
 
     @property
     def _more_than_nodes(self) -> int:

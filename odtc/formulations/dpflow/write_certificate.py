@@ -9,7 +9,7 @@ from typing import Protocol
 
 import odtc
 from odtc.algorithms.thresholds.rank_search import RankSearch
-from odtc.base.whole_numbers import whole_numbers
+from odtc.base.whole_numbers import MAX_EXACT, whole_numbers
 from odtc.base.wording import option
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Splits
@@ -26,7 +26,6 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.certificate import LABELS, SCHEMA
 from odtc.verification.coverage import terms_over
-from odtc.verification.labels import EXACT
 from odtc.verification.threshold_columns import left_of, rank_columns
 
 
@@ -71,7 +70,7 @@ class Numbers:
         most = Fraction(float(encoded.loss.sum() + encoded.weight.sum()))  # a scale may be beyond all doubles
         rounded = search_costs(problem).parts is not None
         # The scale itself and the penalty of a node are such numbers, too.
-        if rounded or max(most, 1) * self.scale >= EXACT:
+        if rounded or max(most, 1) * self.scale >= MAX_EXACT:
             from odtc.problem.constraints.search_units import TOO_FINE
 
             raise ChoiceError(TOO_FINE)

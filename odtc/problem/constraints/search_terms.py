@@ -16,7 +16,7 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point, padded
 from odtc.base.value_class import value_class
-from odtc.base.whole_numbers import summed_weights
+from odtc.base.whole_numbers import MAX_DIFFERENCE, summed_weights
 from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import rows_of
 from odtc.data.splits import SplitList, Splits
@@ -24,7 +24,7 @@ from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.groups import members, regrouped
 from odtc.problem.constraints.kind import Constraint, OnPredictions, Terms
 from odtc.problem.constraints.on_predictions import lines
-from odtc.problem.constraints.search_units import ROUNDED, WHOLE, fits, rounded_down, settled_price, whole_or_rounded
+from odtc.problem.constraints.search_units import ROUNDED, fits, rounded_down, settled_price, whole_or_rounded
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
@@ -217,12 +217,12 @@ def _additive(
     uses, bound, branch, leaf, rounded = [], [], [], [], []
     for terms in found:
         for coef, upper in terms.lines:
-            if coarse or not fits(coef) or abs(upper) >= WHOLE:
-                if np.abs(coef).max(initial=0) > ROUNDED or abs(upper) >= WHOLE:
+            if coarse or not fits(coef) or abs(upper) >= MAX_DIFFERENCE:
+                if np.abs(coef).max(initial=0) > ROUNDED or abs(upper) >= MAX_DIFFERENCE:
                     coef, upper = rounded_down(coef, upper)
                     rounded.append(terms)
             uses.append(coef)
-            bound.append(max(-int(WHOLE), min(int(WHOLE), upper)))
+            bound.append(max(-MAX_DIFFERENCE, min(MAX_DIFFERENCE, upper)))
             branch.append(0)
             leaf.append(np.zeros(K, np.int64))
         for most, nodes, labels in (

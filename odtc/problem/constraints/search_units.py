@@ -6,10 +6,9 @@ from math import floor, log2
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
-from odtc.base.whole_numbers import product, whole_numbers
+from odtc.base.whole_numbers import MAX_DIFFERENCE, product, whole_numbers
 from odtc.data.encoding import Encoded
 
-WHOLE = 2.0**52  # whole numbers below this, and their differences, are exact in float64
 ADDED = 2.0**50  # maximum of a sum of all numbers: with multipliers of a few bits it is still exact
 COARSE = 2.0**36  # maximum sum of rounded costs, because branch penalties and multipliers need digits, too
 SMALLEST = 1e-200  # smallest sum of costs that float64 can represent after multiplication by all factors
@@ -66,7 +65,7 @@ def fits(values: np.ndarray) -> bool:
 
 def _held(found: np.ndarray) -> np.ndarray:
     """Return whole numbers as int64 that are exact, as are their differences."""
-    if np.abs(found).max(initial=0) >= WHOLE:
+    if np.abs(found).max(initial=0) >= MAX_DIFFERENCE:
         raise TooLarge("weights or costs are 2^52 or more in units of their last digits; divide or round them")
     return found.astype(np.int64)
 
@@ -87,7 +86,7 @@ def settled_price(exact: Fraction, most: int) -> Fraction:
     TooLarge
         If no such fraction is near it.
     """
-    most_denominator = int(WHOLE / 4) // max(1, most)
+    most_denominator = MAX_DIFFERENCE // 4 // max(1, most)
     if exact.denominator <= most_denominator:
         return exact
     if most_denominator < LEAST_DENOMINATOR:

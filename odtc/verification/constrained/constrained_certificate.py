@@ -27,6 +27,7 @@ import numpy as np
 from odtc.base import deadline, phases
 from odtc.base.json_schema import TEXT, WHOLE
 from odtc.base.value_class import value_class
+from odtc.base.whole_numbers import MAX_DIFFERENCE
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
 from odtc.verification.alike_rows import alike_rows
@@ -41,7 +42,6 @@ from odtc.verification.claim import (
 )
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import (
-    EXACT,
     MOST_APART,
     MOST_SUMS,
     WIDE,
@@ -144,7 +144,7 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     depth, price, scale, weight_scale = scales_of(facts)
     loss = whole_loss(facts, dataset)
     weight = whole_weights(dataset.weight, weight_scale)
-    if max(scale, loss.sum(), weight.sum()) >= EXACT:
+    if max(scale, loss.sum(), weight.sum()) >= MAX_DIFFERENCE:
         raise ValueError("its numbers are too large to be added exactly")
     weight, loss = weight.astype(np.int64), loss.astype(np.int64)
     stated = stated_constraints(facts["constraints"], dataset, weight, loss, scale - price)
@@ -262,7 +262,7 @@ def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]
     if len({infeasible, facts["tree"] is None, bound is None}) > 1:
         raise CertificateError("the certificate has only some of a tree, a claim and a bound")
     claim, bound = (1, 1) if infeasible else (claim, bound)
-    if not (0 <= bound <= claim < EXACT and 1 <= facts["multiplier_scale"] < EXACT):
+    if not (0 <= bound <= claim < MAX_DIFFERENCE and 1 <= facts["multiplier_scale"] < MAX_DIFFERENCE):
         raise ValueError("its claim, its bound or the scale of its multipliers is not valid")
     if not infeasible:
         expect_cost(facts, tree_cost(facts["tree"], dataset, found))

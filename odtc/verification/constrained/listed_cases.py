@@ -17,11 +17,11 @@ Subtrees with different marks are kept separately.
 
 import numpy as np
 
+from odtc.base.deadline import BLOCK_CELLS
 from odtc.errors import CertificateError
 from odtc.verification.constrained.multiplier_bound import Counted, Problem, Weighted
 
 MOST_PAIRS = 3_000_000_000  # maximum number of pairs of subtrees of both sides in one case
-BLOCK = 4_000_000  # maximum number of values of pairs that are compared at once
 BITS = 50  # number of pairs of rows whose bits are stored in one whole number
 
 
@@ -238,7 +238,7 @@ class Lists:
         if float(len(zero)) * len(one) > MOST_PAIRS:
             raise CertificateError("the lists of subtrees of a case are too long to be checked")
         one = one[np.argsort(one[:, 0], kind="stable")]
-        step = max(1, BLOCK // (len(one) * (1 + self.marks.size)))
+        step = max(1, BLOCK_CELLS // (len(one) * (1 + self.marks.size)))
         for first in range(0, len(zero), step):
             here = zero[first : first + step]
             end = int(np.searchsorted(one[:, 0], most[0] - here[:, 0].min(), side="right"))

@@ -21,11 +21,11 @@ from math import comb
 import numpy as np
 
 from odtc.base import deadline, phases
+from odtc.base.whole_numbers import MAX_DIFFERENCE
 from odtc.errors import CertificateError
 from odtc.verification.constrained.stated_boxes import Boxes
 from odtc.verification.constrained.swept_sides import Chains, SweptSides, exclude
 
-EXACT = 2.0**52  # sums below this are exact in float64
 MOST_SETS = 20_000  # maximum number of sets of columns
 MOST_SUMS = 2e9  # maximum number of sums in one pass over all roots: some minutes
 MOST_PARTS = 16  # maximum number of cached problems over some of the columns
@@ -236,7 +236,7 @@ class Weighted:
         row = sum(n * one for n, one in zip(number, most))
         if min(node, *leaf) < 0:
             raise ValueError("its branch nodes or leaves weigh less than nothing")
-        if row + (node + max(map(abs, leaf))) * 2**problem.depth + abs(budget) >= EXACT:
+        if row + (node + max(map(abs, leaf))) * 2**problem.depth + abs(budget) >= MAX_DIFFERENCE:
             raise ValueError("its multipliers are too large to be added exactly")
         m = np.array(multipliers, float).reshape(-1, 1, 1)
         self.kind = scale * problem.cost.astype(float) + (m * problem.uses).sum(axis=0)  # (kinds, classes)

@@ -24,6 +24,7 @@ from itertools import permutations
 import numpy as np
 
 from odtc.base.value_class import value_class
+from odtc.base.whole_numbers import MAX_DIFFERENCE
 from odtc.base.wording import command
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
@@ -31,7 +32,6 @@ from odtc.verification.constrained.stated_order import Order, read_order
 from odtc.verification.constrained.stated_places import Places, count_of, with_place
 
 WORDS = re.compile(r"(?P<name>\w+)(\[(?P<args>.*)\])?( (?P<op><=|>=) (?P<bound>\S+))?", re.DOTALL)
-EXACT = 2**52  # sums below this are exact in float64
 NUMBER = re.compile(r"-?[0-9]{1,20}(/[1-9][0-9]{0,20}|(\.[0-9]{1,30})?(e[+-]?[0-9]{1,2})?)")
 
 
@@ -247,7 +247,7 @@ def _one(given: _Text) -> str:
 
 
 def _expect_exact(size: int, given: _Text) -> None:
-    if size >= EXACT:
+    if size >= MAX_DIFFERENCE:
         raise CertificateError(f"the numbers of {given.text!r} are too large to be added exactly")
 
 

@@ -13,11 +13,11 @@ import math
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.deadline import KERNEL_STEPS
 from odtc.base.kernels import kernel
 from odtc.verification.leaf_sums.two_levels import CHEAPEST, part_gain  # noqa: F401
 
 MOST = 5_000_000  # maximum number of sets of four splits
-AT_ONCE = 2e7  # sums between two checks of the deadline
 
 
 def start(number, last):
@@ -234,7 +234,7 @@ def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float,
     moments, every = np.ascontiguousarray(moments), moments.sum(axis=1)
     while at < len(each):
         deadline.check()
-        to = max(at + 1, int(np.searchsorted(work, (work[at - 1] if at else 0.0) + AT_ONCE)))
+        to = max(at + 1, int(np.searchsorted(work, (work[at - 1] if at else 0.0) + KERNEL_STEPS)))
         count_sets(rows, begin, np.array([at, min(to, len(each))]), moments, sums)
         at = to
     if levels == 2:

@@ -1,10 +1,10 @@
 """Costs of the leaves of a survival tree, between two ends: D - D log(D/H), with D events and the hazard H.
 
 Weights times `weight_scale` are whole, and costs are in these units. The Nelson-Aalen hazard of a row is a sum of
-fractions events / at risk: each is rounded down, and up, to a multiple of 2^-EXACT. w Λ is stored as a whole number of
-units of 2^-bits that is at most w Λ, and greater than w Λ minus ROUNDED units. A logarithm is computed by the decimal
-arithmetic of Python, which rounds correctly at DIGITS digits, with a tolerance of a unit of an earlier digit in both
-directions.
+fractions events / at risk: each is rounded down, and up, to a multiple of 2^-HAZARD_BITS. w Λ is stored as a whole
+number of units of 2^-bits that is at most w Λ, and greater than w Λ minus ROUNDED units. A logarithm is computed by
+the decimal arithmetic of Python, which rounds correctly at DIGITS digits, with a tolerance of a unit of an earlier
+digit in both directions.
 
 Because D - D log(D/H) rises with H, the lesser end of H gives the lesser end of the cost.
 """
@@ -25,7 +25,7 @@ TASK = "survival"
 SHAPE = {"claim": [TEXT]}
 ROUNDS = True
 SINGLE = True  # a single row with an event has a cost
-EXACT, ROUNDED, BITS = 128, 2, 60  # bits of a hazard, units of rounding, bits of a sum (see above)
+HAZARD_BITS, ROUNDED, BITS = 128, 2, 60  # bits of a hazard, units of rounding, bits of a sum (see above)
 DIGITS, SLACK = 40, Fraction(1, 10**36)
 NEAR = 1e-10  # upper bound on the error of floats, relative to the weight of the events
 
@@ -50,8 +50,8 @@ class Likelihood:
         w = w.astype(np.int64)
         self.bits, self.unit = BITS - int(w.sum()).bit_length(), scale
         hazard = _hazards(time, event, w)
-        below = [int(weight) * low >> (EXACT - self.bits) for weight, (low, _) in zip(w.tolist(), hazard)]
-        above = [-(-int(weight) * high >> (EXACT - self.bits)) for weight, (_, high) in zip(w.tolist(), hazard)]
+        below = [int(weight) * low >> (HAZARD_BITS - self.bits) for weight, (low, _) in zip(w.tolist(), hazard)]
+        above = [-(-int(weight) * high >> (HAZARD_BITS - self.bits)) for weight, (_, high) in zip(w.tolist(), hazard)]
         if max(b - a for a, b in zip(below, above)) > ROUNDED:
             raise CertificateError("the hazards of the data cannot be rounded as narrowly as a certificate needs")
         self.moments = np.stack([np.array(below, np.int64), w * event, np.ones(len(w), np.int64)])
@@ -87,7 +87,7 @@ class Likelihood:
 
 
 def _hazards(time: np.ndarray, event: np.ndarray, w: np.ndarray) -> list[tuple[int, int]]:
-    """Return for each row the two ends of its Nelson-Aalen hazard, in units of 2^-EXACT."""
+    """Return for each row the two ends of its Nelson-Aalen hazard, in units of 2^-HAZARD_BITS."""
     order = np.argsort(time, kind="stable").tolist()
     found, at_risk, low, high, start = [(0, 0)] * len(order), int(w.sum()), 0, 0, 0
     while start < len(order):
@@ -96,8 +96,8 @@ def _hazards(time: np.ndarray, event: np.ndarray, w: np.ndarray) -> list[tuple[i
             end += 1
         tied = order[start:end]
         died = sum(int(w[i]) for i in tied if event[i])
-        low += (died << EXACT) // at_risk
-        high -= -(died << EXACT) // at_risk
+        low += (died << HAZARD_BITS) // at_risk
+        high -= -(died << HAZARD_BITS) // at_risk
         for i in tied:
             found[i] = low, high
         at_risk -= sum(int(w[i]) for i in tied)

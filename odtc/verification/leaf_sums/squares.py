@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from odtc.base.json_schema import TEXT, WHOLE
+from odtc.base.whole_numbers import MAX_EXACT
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.two_levels import SQUARE
@@ -28,7 +29,6 @@ MOST_BITS = 1000  # maximum number of bits of a scale that is a power of two
 MOST_DIGITS = 700  # maximum number of digits of a double times a power of two of MOST_BITS bits
 ROUNDS = False  # whether a cost is only known to be between two ends
 NEAR = 1e-12  # relative to the squares of all rows; smaller differences of floats are compared in rationals
-EXACT = 2.0**53  # whole numbers below this are exact in floats
 SINGLE = False  # whether a row that differs from all others may cost something as a leaf
 
 
@@ -52,7 +52,7 @@ class Squares:
             raise CertificateError("the numbers of the data are not whole numbers at the scales of the certificate")
         middle = sorted(own)[len(own) // 2]
         w, t = np.array(weight, float), np.array([one - middle for one in own], float)
-        if (w * t * t).sum() >= 2.0 ** (LOW + 61) or np.abs(w * t).sum() >= 2.0**61 or w.sum() >= EXACT:
+        if (w * t * t).sum() >= 2.0 ** (LOW + 61) or np.abs(w * t).sum() >= 2.0**61 or w.sum() >= MAX_EXACT:
             raise CertificateError("the numbers of the data are too large to be added as whole numbers")
         if len(w) >= 2 ** (62 - LOW):
             raise CertificateError("the rows of the data are too many to be added as whole numbers")

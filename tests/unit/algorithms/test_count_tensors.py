@@ -33,7 +33,7 @@ def counts_of(seed: int, rows: int = 50) -> Counts:
 @pytest.mark.parametrize("cells", [1, 35, 10**6])
 @pytest.mark.parametrize("path", [(), ((2, 1),), ((2, 0),), ((2, 1), (4, 0))])
 def test_counts_in_parts_are_those_of_the_rows_one_by_one(cells, path, monkeypatch):
-    monkeypatch.setattr(count_tensors, "CELLS", cells)
+    monkeypatch.setattr(count_tensors, "BLOCK_CELLS", cells)
     counts = counts_of(len(path))
     X = counts.problem.X
     inside = [all(one[test] == answer for test, answer in path) for one in X]
@@ -49,6 +49,6 @@ def test_a_count_that_takes_long_ends_with_the_deadline(monkeypatch):
     """One of 200,000 rows by 150 tests took up to 0.4 CPU seconds without a look at the clock."""
     with deadline.within(0):
         assert counts_of(0).pairs.any()  # what is small is made whole
-    monkeypatch.setattr(count_tensors, "CELLS", 35)
+    monkeypatch.setattr(count_tensors, "BLOCK_CELLS", 35)
     with deadline.within(0), pytest.raises(TimeLimitReached):
         _ = counts_of(0).pairs

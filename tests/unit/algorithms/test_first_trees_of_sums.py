@@ -25,7 +25,7 @@ def test_they_change_no_optimum(seed, least, monkeypatch):
     rank, moments = drawn(seed)
     plain = MomentSearch(rank, moments, laws.SQUARE, 0.1, least)
     plain.solve(3)
-    monkeypatch.setattr(first_trees, "LARGE", 0.0)
+    monkeypatch.setattr(first_trees, "MIN_WORK", 0.0)
     monkeypatch.setattr(first_trees, "KEPT", 9)
     engine = MomentSearch(rank, moments, laws.SQUARE, 0.1, least)
     engine.solve(3)

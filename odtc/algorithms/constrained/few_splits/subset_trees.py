@@ -16,13 +16,13 @@ from odtc.algorithms.constrained.few_splits import four_levels
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights, sums
 from odtc.algorithms.constrained.trace_tree import Structure
 from odtc.algorithms.equal_rows import equal_rows
+from odtc.base.deadline import KERNEL_STEPS
 
 DEPTHS = (3, 4)  # supported depths of a tree
 MANY = 200_000  # rows times splits; up to this number, tables of all splits are as fast at depth 3
 MOST_HELD = 2**28  # maximum number of bytes for the stored patterns of all subsets
 MOST_TABLES = 16  # number of subsets whose tables are cached
 OF_COLUMN = 5.0  # assumed number of splits of a column, if the columns of the splits are not known
-MOMENT = 3e7  # steps between two checks of the deadline
 RATE = 3e8  # approximate number of kernel steps per CPU second
 SHORT = 0.4  # CPU seconds; the kernel is used if a pass without it takes longer
 PLAIN, PAIRS = 2e8, 2e9  # sums of a pass without them, and rows that are counted by pairs of splits, in a CPU second
@@ -266,7 +266,7 @@ class SubsetTrees:
         levels = self.counts.problem.depth - 1
         for subset, roots in asked.items():
             mine = self.patterns(subset)
-            at_once = max(1, int(MOMENT / mine.steps))
+            at_once = max(1, int(KERNEL_STEPS / mine.steps))
             for begin in range(0, len(roots), at_once):
                 tell(-np.inf)
                 some = roots[begin : begin + at_once]
