@@ -19,10 +19,9 @@ import numpy as np
 
 from odtc.algorithms.thresholds.binary_pairs import best_pair, pair_sums
 from odtc.algorithms.thresholds.binary_triples import height_four, height_three
-from odtc.algorithms.thresholds.ranks import RankedRows
+from odtc.algorithms.thresholds.ranks import NONE, RankedRows
 from odtc.base.whole_numbers import MAX_FLOAT32
 
-NEVER = 1 << 59  # more than any cost
 TABLE = 2**27  # maximum bytes of the sums over triples of splits
 SETS = 2**27  # maximum bytes of the stored sets of entries with the costs of their best trees of height 3
 FEW_SETS = 2**10  # initial number of these sets
@@ -184,14 +183,14 @@ class BinaryNodes:
         """Return (the best split with a leaf on both sides, its cost); None as the split if there is none."""
         splits, column, cut = self._places(node)
         if not len(splits):
-            return None, NEVER
+            return None, NONE
         right = np.rint(self.gain[node.entries].T @ self.table[node.entries]).astype(np.int64)[:, splits, None]
         saved = self._saved(right, node.sums[:, None, None] - right)[:, 0]
         left, least = self.cuts(node)[3][column, cut], self.ranked.least
         enough = (left >= least) & (node.rows - left >= least)
-        cost = np.where(enough, self.ranked.price + self._cost(node.weight, saved), NEVER)
+        cost = np.where(enough, self.ranked.price + self._cost(node.weight, saved), NONE)
         at = int(cost.argmin())
-        return (self.named(splits[at]), int(cost[at])) if cost[at] < NEVER else (None, NEVER)
+        return (self.named(splits[at]), int(cost[at])) if cost[at] < NONE else (None, NONE)
 
     def gini(self, node: BinaryNode) -> tuple[int, int]:
         """Return (column, cut) of the split of least Gini impurity; (-1, 0) if no split separates the entries."""
@@ -249,7 +248,7 @@ class BinaryNodes:
         if height == 3:
             size = len(entries)
             self.saves, self._saves_of = np.empty(self.splits, np.int64), node.key
-            cost, split, _ = height_three(
+            cost, split = height_three(
                 entries, size, self.first, self.column, *rows, *terms, self.splits, room, self.saves
             )
             return int(cost), *self._first(split), 1
@@ -270,7 +269,7 @@ class BinaryNodes:
             saves = self._pair_saves(node)
         else:
             if self._saves_of != node.key:
-                self.tall(node, 3, NEVER)
+                self.tall(node, 3, NONE)
             saves = self.saves
         splits, column, cut = self._places(node)
         begins = self._cost(node.weight, saves[splits]) < limit
@@ -287,7 +286,7 @@ class BinaryNodes:
         toll = self.ranked.price * (2 if self.ranked.stride == 1 else 1)
         saves = np.full(self.splits, -toll)
         for side, leaf in ((both, of_f), (of_g - both, whole - of_f)):  # outcome 1 and 0 of f
-            split = self._saved(side, leaf - side).max(axis=1, initial=-NEVER) - toll
+            split = self._saved(side, leaf - side).max(axis=1, initial=-NONE) - toll
             saves += np.maximum(split, self._leaf_saves(leaf[:, :, 0]))
         return saves
 
@@ -354,7 +353,7 @@ class Fours:
 
     def __init__(self, nodes: BinaryNodes, node: BinaryNode):
         self.nodes, self.node, self.price = nodes, node, nodes.ranked.price
-        three = nodes.tall(node, 3, NEVER)[0]
+        three = nodes.tall(node, 3, NONE)[0]
         table = nodes.table[node.entries]
         ones = table.sum(axis=0)
         parting = np.flatnonzero((ones > 0) & (ones < node.n))
@@ -372,7 +371,7 @@ class Fours:
 
     def least(self) -> int:
         """Return a lower bound on the cost of trees that begin with any split."""
-        return self.price + int(self._low[:, self._parting].sum(axis=0).min(initial=NEVER))
+        return self.price + int(self._low[:, self._parting].sum(axis=0).min(initial=NONE))
 
     def sides(self, split: int) -> list[tuple[int, bool]]:
         """Return (outcome in the table, whether it is the right side) of both sides of a split, the smaller

@@ -20,11 +20,9 @@ import numpy as np
 
 from odtc.base.kernels import kernel
 
-NEVER = 1 << 59
 
-
-def triples(entries, n, first, column, label, gain, stride, active, place, m, room):
-    """The sums over triples, pairs and single tests, of some entries.
+def triples(entries, n, first, column, label, gain, stride, place, m, room):
+    """Return the sums over triples, pairs and single splits, of some entries.
 
     Parameters
     ----------
@@ -32,7 +30,7 @@ def triples(entries, n, first, column, label, gain, stride, active, place, m, ro
     first, column : int64 (all entries + 1,), int32; entry e answers 1 to column[first[e] : first[e + 1]], rising
     label, gain : as in RankedRows, of all entries; int32
     stride : int, labels
-    active, place : the m columns that count; the number of each column among them, -1 for others
+    place : the number of each column among the m that count, -1 for others
     room : int32, at least stride m³
 
     Returns
@@ -156,7 +154,7 @@ def best_pairs(table, pairs, total, toll):
 def two_levels(entries, first, column, label, gain, stride, toll, F):
     """Return `best_pairs` of some entries and all columns; the parameters are those of `triples`."""
     every, room = np.arange(F).astype(np.int32), np.empty(stride * F * F * F, np.int32)
-    table, pairs, total = triples(entries, len(entries), first, column, label, gain, stride, every, every, F, room)
+    table, pairs, total = triples(entries, len(entries), first, column, label, gain, stride, every, F, room)
     return best_pairs(table, pairs, total, toll)
 
 
@@ -174,7 +172,7 @@ def most_saved(total):
 
 
 def columns_of(entries, n, first, column, F):
-    """(the columns that part the entries, the number of each column among them or -1)."""
+    """Return (the columns that separate the entries, the number of each column among them or -1)."""
     ones = np.zeros(F, np.int64)
     for i in range(n):
         for x in range(first[entries[i]], first[entries[i] + 1]):
@@ -189,11 +187,11 @@ def columns_of(entries, n, first, column, F):
 
 @kernel
 def height_three(entries, n, first, column, label, gain, most, stride, price, F, room, saves):
-    """Return (cost, column, weight) of the best tree of height 3; column -1 if it is a leaf. `saves` (F,) receives the
+    """Return (cost, column) of the best tree of height 3; column -1 if it is a leaf. `saves` (F,) receives the
     saving of the best one with each first split, counted as above; 0 if the split separates nothing."""
     active, place = columns_of(entries, n, first, column, F)
     m, toll = len(active), 2 * price if stride == 1 else price
-    table, pairs, total = triples(entries, n, first, column, label, gain, stride, active, place, m, room)
+    table, pairs, total = triples(entries, n, first, column, label, gain, stride, place, m, room)
     best = best_pairs(table, pairs, total, toll)
     whole = np.int64(0)
     for i in range(n):
@@ -205,11 +203,11 @@ def height_three(entries, n, first, column, label, gain, most, stride, price, F,
         saves[active[f]] = both
         if both > saved:
             saved, test = both, active[f]
-    return (whole - saved) >> 1 if stride == 1 else whole - saved, test, whole
+    return (whole - saved) >> 1 if stride == 1 else whole - saved, test
 
 
 def known_three(entries, n, first, column, label, gain, most, stride, price, F, room, keys, costs):
-    """The cost of the best tree of height 3, which is remembered by the set of the entries.
+    """Return the cost of the best tree of height 3, which is stored by the set of the entries.
 
     `keys` is uint64 (slots, words), `costs` int64 (slots,), -1 if the slot is free; a set takes the place of another.
     """
@@ -229,7 +227,7 @@ def known_three(entries, n, first, column, label, gain, most, stride, price, F, 
         if same:
             return costs[slot]
     saves = np.empty(F, np.int64)
-    cost, _, _ = height_three(entries, n, first, column, label, gain, most, stride, price, F, room, saves)
+    cost, _ = height_three(entries, n, first, column, label, gain, most, stride, price, F, room, saves)
     for w in range(words):
         keys[slot, w] = key[w]
     costs[slot] = cost
@@ -238,7 +236,7 @@ def known_three(entries, n, first, column, label, gain, most, stride, price, F, 
 
 @kernel
 def height_four(entries, first, column, answer, label, gain, most, stride, price, need, room, keys, costs):
-    """The best tree of height 4 on some entries, if it costs less than `need`.
+    """Find the best tree of height 4 on some entries, if it costs less than `need`.
 
     Parameters
     ----------
@@ -257,7 +255,7 @@ def height_four(entries, first, column, answer, label, gain, most, stride, price
     n, F = len(entries), answer.shape[0]
     active, place = columns_of(entries, n, first, column, F)
     m, toll = len(active), 2 * price if stride == 1 else price
-    table, pairs, total = triples(entries, n, first, column, label, gain, stride, active, place, m, room)
+    table, pairs, total = triples(entries, n, first, column, label, gain, stride, place, m, room)
     saved = best_pairs(table, pairs, total, toll)
     # The weight of the entries with outcome 1 for two splits.
     weight, whole = np.zeros((m, m), np.int64), np.int64(0)

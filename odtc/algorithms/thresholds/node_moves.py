@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from odtc.algorithms.thresholds.depth_two import NEVER
 from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base.kernels import kernel
 
@@ -38,7 +39,6 @@ SHARE = 100  # times entries and columns: the work for each tree in the first ra
 STEP = 20_000_000  # visits of an entry between two checks of the time, about a tenth of a second,
 LONG_STEP = 20  # or this many visits of each entry in each column, so that a trial of all entries ends
 SEED = 88172645463325252
-NEVER = 1 << 60  # more than any cost
 
 
 def draw(state, below):
@@ -152,11 +152,11 @@ def gather(tree, room, t, price):
     while first >= t:
         for s in range(first, first + wide):
             if column[s] >= 0:
-                join(tree, room, s, price)
+                join(room, s, price)
         first, wide = first // 2, wide // 2
 
 
-def join(tree, room, s, price):
+def join(room, s, price):
     """Note what the subtree of a branch node saves, from those of its sides."""
     _, begin, end, saved, lost, short, _, _, _, _, _, _, _, _ = room
     both = begin[2 * s] < end[2 * s] and begin[2 * s + 1] < end[2 * s + 1]
@@ -288,7 +288,7 @@ def polish(data, tree, room, t, price, least, state, most_work):
         while first >= t:
             for s in range(first, first + wide):
                 if column[s] >= 0:
-                    join(tree, room, s, price)
+                    join(room, s, price)
                 if lost[s] <= price or end[s] - begin[s] < 2 or work > most_work:
                     continue
                 if column[s] >= 0 and (column[2 * s] >= 0 or column[2 * s + 1] >= 0):
@@ -463,7 +463,7 @@ def improve_tree(data, tree, kept, again, room, progress, costs, most_work):
                 u = s
                 while u > t:
                     u //= 2
-                    join(tree, room, u, price)
+                    join(room, u, price)
                 if saved[t] >= before and not short[t]:
                     break
         if saved[t] < before or short[t]:
@@ -472,7 +472,7 @@ def improve_tree(data, tree, kept, again, room, progress, costs, most_work):
         gained = saved[t] > before
         while t > 1:
             t //= 2
-            join(tree, room, t, price)
+            join(room, t, price)
         work += took
         spent[height] += np.int64(PRAISE * took) if gained else took
     return lost[1]

@@ -6,10 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from odtc.algorithms.thresholds.depth_two import gini_test, kernel_for, profile, take_side, totals
-from odtc.algorithms.thresholds.ranks import RankedRows
+from odtc.algorithms.thresholds.ranks import NONE, RankedRows
 from odtc.base import deadline, threads
 
-NEVER = 1 << 59  # more than any cost
 CELLS = 2**16  # maximum cells of a table of columns and entries that numpy handles at once
 THREAD_ENTRIES = 2**17  # minimum columns times entries for which a separate thread searches a tree of depth 2
 
@@ -221,7 +220,7 @@ def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) ->
     -------
     ((column, rank), cost) : None if no split parts the entries into sides with enough rows
     """
-    best, wide = (None, NEVER), max(1, CELLS // max(1, order.shape[1]))
+    best, wide = (None, NONE), max(1, CELLS // max(1, order.shape[1]))
     whole = np.int32 if 4 * (weight + ranked.price) < 2**31 else np.int64  # sums of half the bytes take half the time
     for first in range(0, len(order), wide):
         entry, ends = order[first : first + wide] >> 1, (order[first : first + wide, :-1] & 1).astype(bool)

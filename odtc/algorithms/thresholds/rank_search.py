@@ -24,11 +24,10 @@ from odtc.algorithms.thresholds.common_rows import Group
 from odtc.algorithms.thresholds.depth_two import SEVERAL
 from odtc.algorithms.thresholds.open_intervals import Interval, OpenIntervals
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
-from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
+from odtc.algorithms.thresholds.ranks import NONE, RankedRows, rank_rows
 from odtc.base import memory
 from odtc.base.value_class import value_class
 
-NONE = 1 << 59  # more than any cost, less than the kernels' NEVER
 LEAF = (-1, 0)  # the split of a leaf
 PART = 0.25  # share of the free memory for stored results
 SOME = 2**28  # minimum bytes for stored results

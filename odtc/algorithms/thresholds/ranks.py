@@ -30,6 +30,7 @@ from odtc.base.whole_numbers import MAX_EXACT
 WHOLE = 2**40  # maximum units of one loss, if all weights are whole multiples of a unit
 FINE = 2**46  # units of all losses together, otherwise
 SMALL = 2**29  # sums below this are stored in int32
+NONE = 1 << 59  # a cost above that of any tree; the NEVER of the kernels is above it
 DECIMAL = 1e-13  # rounding error of sums of decimals, relative to the largest
 TALL_TABLE = 100_000  # above this number of rows or cells, the deadline is checked between two columns
 LEAST, TABLE = 2**12, 2**24  # minimum and maximum of entries times cuts, for sums over pairs of cuts
