@@ -27,12 +27,12 @@ import numpy as np
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import params
 from odtc.errors import ModelError
+from odtc.model.blocks import Axis, Block, Cells
 from odtc.problem.parameters import params_to_json
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role, columns, nodes
 
 if TYPE_CHECKING:
-    from odtc.model.blocks import Axis, Block, Cells
     from odtc.model.builder import ModelBuilder
     from odtc.model.milp import Model
 
@@ -119,8 +119,6 @@ class Expression:
     @classmethod
     def of(cls, block: Block, *names: str) -> Expression:
         """Return the columns of a block as they are, with these names of its axes."""
-        from odtc.model.blocks import Axis
-
         axes = tuple(Axis(name, axis.size, axis.first) for name, axis in zip(names, block.axes, strict=True))
         return cls(axes, (Part(block, names),))
 

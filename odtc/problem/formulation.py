@@ -235,11 +235,6 @@ class Compiled(Protocol):
         `unit_costs`, for property tests."""
         return 0.0
 
-    def brute_force(self, problem: Problem) -> float | None:
-        """Return the optimum by trying every tree, without the model, for property tests; None if `unit_costs` and
-        `paid_for` are the cost of a tree."""
-        return None
-
     def scope(self, problem: Problem) -> str:
         """Return the trees for which the model's bound is valid, if these are not all trees over the encoding: in
         words, such as "trees over the 51 of 15131 splits that were chosen"; ""."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from odtc.model.blocks import Axis, Block, unused_name
 from odtc.problem.problem import Problem
 
 if TYPE_CHECKING:
-    from odtc.model.blocks import Axis, Block
     from odtc.model.milp import Model
 
 
@@ -60,8 +60,6 @@ def columns(problem: Problem, model: "Model", role: Role, at: str | None = None)
     Block or None
         None if the model has none.
     """
-    from odtc.model.blocks import Block
-
     for block in model.columns:
         if block.role != role or not isinstance(block, Block):  # blocks of files by others have no role
             continue
@@ -101,8 +99,6 @@ def node_axis(t: np.ndarray) -> "Axis":
     -------
     Axis
     """
-    from odtc.model.blocks import Axis
-
     return Axis("node", t.size, int(t.flat[0]))
 
 
@@ -124,6 +120,4 @@ def fresh_name(model: "Model", stem: str) -> str:
     str
         `stem`, with a number behind it if the name is taken.
     """
-    from odtc.model.blocks import unused_name
-
     return unused_name(stem, model.rows)

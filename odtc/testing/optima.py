@@ -24,9 +24,6 @@ def terms(problem) -> tuple[float, float, int]:
 
 def exhaustive_cost(problem) -> float:
     """Return the cost of the cheapest of all trees that the formulation represents."""
-    declared = problem.module.brute_force(problem)
-    if declared is not None:
-        return declared
     encoded, depth, (per_error, per_branch_node, least) = problem.encoded, problem.topology.depth, terms(problem)
     cost, data = encoded.cost.tolist(), encoded.dataset
     X = splits_of(problem)

@@ -70,7 +70,7 @@ def test_the_sets_of_tests_are_those_that_the_constraints_allow():
             side = random.integers(-1, 2, n)  # of the one kind, of none, of the other
             if (side > 0).any() and (side < 0).any():
                 found.append(Terms(apart=((side > 0, side < 0),)))
-        column, subsets, relaxed = subsets_of(found, n, 3)
+        column, subsets, relaxed = subsets_of(found, 3)
         heeded = [terms for terms in found if not any(terms is late for late in relaxed)]
         kept += len(heeded)
 
@@ -568,10 +568,10 @@ def test_limits_of_too_many_sets_are_left_to_be_checked():
     pairs, few = tests // 2, tests // 30
     for limit, told in (((pairs, 2), True), ((pairs, 14), False), ((few, 1), True), ((tests, 3), False)):
         terms = Terms(groups=limit)
-        column, subsets, relaxed = subsets_of([terms], 60, 4)
+        column, subsets, relaxed = subsets_of([terms], 4)
         assert (column is not None) == told == (not relaxed) and (subsets is not None) == told
     one, other = Terms(groups=(few, 1)), Terms(groups=(pairs, 2))
-    column, subsets, relaxed = subsets_of([one, other], 60, 4)
+    column, subsets, relaxed = subsets_of([one, other], 4)
     assert relaxed == [other] and np.array_equal(column, few) and sorted(subsets.sum(axis=1)) == [1, 1]
 
 

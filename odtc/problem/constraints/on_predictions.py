@@ -29,6 +29,7 @@ import numpy as np
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import narrowed, nearest_floats
 from odtc.data.encoding import Encoded
+from odtc.model.blocks import Axis
 from odtc.problem.constraints.kind import Constraint, Knows, OnPredictions
 from odtc.problem.expressions import Expression, Need, Needs, Statement, needed, stated
 from odtc.problem.problem import Problem
@@ -119,8 +120,6 @@ def predicted(encoded: Encoded, heap: HeapTree) -> np.ndarray:
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     """Write the lines of a constraint over the columns that the model has."""
-    from odtc.model.blocks import Axis
-
     mine, (what, said) = _written(problem, given), _said(problem, model, given)
     if said is None:
         return _products(problem, model, mine, m, suffix)
@@ -237,8 +236,6 @@ def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, 
 
 def _products(problem: Problem, model: Model, mine: list[Line], m: ModelBuilder, suffix: str) -> None:
     """Write the rows over z and c, with the own columns v."""
-    from odtc.model.blocks import Axis
-
     z, c = needed(problem, model, Statement.ENDS), needed(problem, model, Statement.PREDICTS, "leaves")
     coef, line, klass, constant = _terms(problem, mine)
     answer = m.rows(

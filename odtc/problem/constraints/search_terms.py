@@ -136,7 +136,7 @@ def _search_problem(
     measures = [measure for terms in found for measure in terms.measures]
     levels = [terms.levels(problem.topology.depth)[:depth] for terms in found if terms.levels]
     below = [terms.below for terms in found if terms.below is not None]
-    column, subsets, relaxed = subsets_of(found, encoded.n_candidate_splits, depth)
+    column, subsets, relaxed = subsets_of(found, depth)
     relaxed += rounded
     checked = [given for given, terms in each if terms.checked or any(terms is one for one in relaxed)]
     meant = exact_share(getattr(problem.params, "lambda_", 0.0))
@@ -243,9 +243,7 @@ def _additive(
     )
 
 
-def subsets_of(
-    found: list[Terms], n_candidate_splits: int, depth: int
-) -> tuple[np.ndarray | None, np.ndarray | None, list[Terms]]:
+def subsets_of(found: list[Terms], depth: int) -> tuple[np.ndarray | None, np.ndarray | None, list[Terms]]:
     """Return (column int (splits,), subsets bool (subsets, columns), the terms that no subset expresses).
 
     If several constraints limit groups, subsets are made from the first one that gives few of them. Sets that exclude

@@ -1,7 +1,7 @@
 """Property tests of a formulation: starts, optima, files, manifests, cuts, constraints; of a learner: its trees.
 
 It is tried under each of its VARIANTS. The optimum is found by trying every tree with its `unit_costs`, `least_rows`
-and `paid_for`, or by its own `brute_force`.
+and `paid_for`.
 """
 
 import dataclasses

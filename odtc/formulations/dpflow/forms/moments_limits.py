@@ -63,7 +63,7 @@ def limits_of(problem: Problem, scales: Scales) -> TreeLimits:
     levels = [terms.levels(depth) for _, terms in found if terms.levels]
     below = [terms.below for _, terms in found if terms.below is not None]
     of_columns = [terms for given, terms in found if given.name != TESTS]
-    column, subsets, relaxed = subsets_of(of_columns, problem.encoded.n_candidate_splits, depth)
+    column, subsets, relaxed = subsets_of(of_columns, depth)
     for given, terms in found:
         if any(terms is one for one in relaxed):
             raise _refusal(problem, given, "its sets of columns are too many")
