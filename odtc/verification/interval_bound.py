@@ -107,24 +107,39 @@ class IntervalBound:
                 f"a single label costs {alone:.0f}, above the cost that no tree can avoid, the target is {target:.0f}"
             )
         if height <= 2:
-            if len(state.points):
-                raise ValueError("a state of the last levels names other states")
-            if target <= rows.price:
-                return
-            if height == 2:
-                pairs.require(rows, members, target)
-            elif best_stump(NodeCuts(rows, members), rows.loss[members]) < target:
-                raise CertificateError(f"one split costs less than the target {target:.0f}")
-            return
-        if height == 3 and not len(state.points) and rows.least == 1:
-            if target > rows.price and (least := least_cost(rows, members)) < target:
-                raise CertificateError(
-                    f"a tree of three levels costs {least:.0f} there, above the cost that no tree can avoid, the "
-                    f"target is {target:.0f}"
-                )
-            return
-        cuts = NodeCuts(rows, members)
-        left, right = np.zeros((2, 2, cuts.size))  # bounds of trees without, and with, a least number of rows
+            _hold_last_levels(state, rows, members, height, pairs)
+        elif height == 3 and not len(state.points) and rows.least == 1:
+            _hold_three_levels(target, rows, members)
+        else:
+            self._hold_by_cuts(state, rows, inside, below, sets)
+
+    def _hold_by_cuts(self, state, rows, inside, below, sets) -> None:
+        """Raise an error unless the states that a state names prove its bound: every cut costs at least its target."""
+        cuts = NodeCuts(rows, np.flatnonzero(inside))
+        left, right, whole = self._named_bounds(state, rows, inside, cuts, below, sets)
+        lower, upper = cuts.carried(left[0], right[0], whole[0])
+        if rows.least > 1:
+            ours = cuts.carried(left[1], right[1], whole[1], falls=False)
+            lower, upper = np.maximum(lower, ours[0]), np.maximum(upper, ours[1])
+        worth = lower + upper + rows.price
+        short = np.flatnonzero(cuts.parts & (worth < state.target))
+        if len(short):
+            raise CertificateError(
+                f"by its own numbers a split of column {int(cuts.column[short[0]])} of those that differ leaves "
+                f"{worth[short[0]]:.0f}, above the cost that no tree can avoid, the target is {state.target:.0f}"
+            )
+
+    def _named_bounds(self, state, rows, inside, cuts, below, sets) -> tuple[np.ndarray, np.ndarray, list[float]]:
+        """Return the bounds of the states that a state names, and record the rows of these states in `sets`.
+
+        Returns
+        -------
+        left, right : float64 (2, cuts)
+            Of the rows on each side of a cut, 0 without a state: for trees without, and with, a least number of rows.
+        whole : list of two floats
+            The same for all rows of the state.
+        """
+        left, right = np.zeros((2, 2, cuts.size))
         whole = [0.0, 0.0]
         for column, cut, *sides in state.points.tolist():
             named = [self._child(below, number, state.free) for number in sides]
@@ -153,17 +168,7 @@ class IntervalBound:
                 bounds = left if (one == 0) != turned else right
                 for kind in (0, 1) if child.free or rows.least == 1 else (1,):
                     bounds[kind, place] = max(bounds[kind, place], child.target)
-        lower, upper = cuts.carried(left[0], right[0], whole[0])
-        if rows.least > 1:
-            ours = cuts.carried(left[1], right[1], whole[1], falls=False)
-            lower, upper = np.maximum(lower, ours[0]), np.maximum(upper, ours[1])
-        worth = lower + upper + rows.price
-        short = np.flatnonzero(cuts.parts & (worth < target))
-        if len(short):
-            raise CertificateError(
-                f"by its own numbers a split of column {int(cuts.column[short[0]])} of those that differ leaves "
-                f"{worth[short[0]]:.0f}, above the cost that no tree can avoid, the target is {target:.0f}"
-            )
+        return left, right, whole
 
     def _child(self, below, number, free):
         if number > len(below):
@@ -196,3 +201,24 @@ def _entries(text: str, level: int) -> list[State]:
         target, *points = entry.removeprefix("f").split(",")
         found.append(State(float(int(target)), entry[0] == "f", np.array(points, np.int64).reshape(-1, 4)))
     return found
+
+
+def _hold_last_levels(state, rows, members, height, pairs) -> None:
+    """Raise an error if a tree of at most two levels costs less than the target of a state."""
+    if len(state.points):
+        raise ValueError("a state of the last levels names other states")
+    if state.target <= rows.price:
+        return
+    if height == 2:
+        pairs.require(rows, members, state.target)
+    elif best_stump(NodeCuts(rows, members), rows.loss[members]) < state.target:
+        raise CertificateError(f"one split costs less than the target {state.target:.0f}")
+
+
+def _hold_three_levels(target, rows, members) -> None:
+    """Raise an error if a tree of three levels, of all of them, costs less than a target."""
+    if target > rows.price and (least := least_cost(rows, members)) < target:
+        raise CertificateError(
+            f"a tree of three levels costs {least:.0f} there, above the cost that no tree can avoid, the "
+            f"target is {target:.0f}"
+        )
