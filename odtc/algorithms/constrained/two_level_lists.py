@@ -75,16 +75,9 @@ def two_levels(
     for first in range(0, len(roots), step):
         tick()
         block = roots[first : first + step]
-        both = pairs[:, block[:, None], inner].astype(float)
-        # (kinds, roots, outcomes, outcomes of inner, inner)
-        counts = np.empty((*both.shape[:2], 2, 2, len(inner)))
-        counts[:, :, 1, 1] = both
-        counts[:, :, 1, 0] = own[:, block, None] - both
-        counts[:, :, 0, 1] = own[:, None, inner] - both
-        counts[:, :, 0, 0] = (total[:, None] - own[:, block])[:, :, None] - counts[:, :, 0, 1]
         lists = _Lists(tables, weights, block, inner, limits[:, first : first + step].T)
         lists.add_leaves(np.stack([total[:, None] - own[:, block], own[:, block]], axis=2))
-        lists.add_stumps(counts, distinct)
+        lists.add_stumps(_counts_by_outcomes(pairs, total, block, inner), distinct)
         for i, j, root in lists.pairs(limit - weights.branch, most - looked):
             tick()
             looked += len(i)
@@ -97,6 +90,19 @@ def two_levels(
                 i, j, root, weight, vector = i[some], j[some], root[some], weight[some], vector[some]
             found.append(Options(weight, vector, join_codes(block[root], lists.code[i], lists.code[j])))
     return found
+
+
+def _counts_by_outcomes(pairs: np.ndarray, total: np.ndarray, roots: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """Return float64 (kinds, roots, outcomes, outcomes of inner, inner): rows of each kind with these outcomes for a
+    root and an inner split, from the rows with outcome 1 for two splits (`pairs`) and all rows (`total`)."""
+    both = pairs[:, roots[:, None], inner].astype(float)
+    own = np.diagonal(pairs, axis1=1, axis2=2).astype(float)
+    counts = np.empty((*both.shape[:2], 2, 2, len(inner)))
+    counts[:, :, 1, 1] = both
+    counts[:, :, 1, 0] = own[:, roots, None] - both
+    counts[:, :, 0, 1] = own[:, None, inner] - both
+    counts[:, :, 0, 0] = (total[:, None] - own[:, roots])[:, :, None] - counts[:, :, 0, 1]
+    return counts
 
 
 class _Lists:

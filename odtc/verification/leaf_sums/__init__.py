@@ -100,17 +100,7 @@ def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]
     features = whole.features(facts["columns"])
     of, *covered = terms_over(dataset, ranks, depth, limit.words + whole.words, features, deadline.check)
     expect(facts, of)
-    every = np.arange(dataset.n_rows)
-    leaves, splits = _parts_of_tree(facts, dataset, measure)
-    fewest = min(map(len, leaves))
-    if fewest < limit.rows or 0 < limit.leaves < len(leaves):
-        raise CertificateError(
-            f"the tree of the certificate has {len(leaves)} leaves of {fewest} rows and more, which does not "
-            f"satisfy {' and '.join(limit.words)}"
-        )
-    whole.expect_kept(splits)
-    sums = [measure.moments[:, rows].sum(axis=1) for rows in leaves]
-    low, high = (len(splits) * price + sum(map(end, sums), Fraction(0)) for end in (measure.low, measure.high))
+    low, high = _cost_of_tree(facts, dataset, measure, (limit, whole), price)
     # Objectives are (1 - λ) times the cost, and the penalty is λ / (1 - λ) units.
     unit = measure.unit + price
     if claim != [low, high]:
@@ -119,14 +109,7 @@ def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]
             f"certificate claims {float(claim[0] / unit):.17g} to {float(claim[1] / unit):.17g}"
         )
     found = LeafSumsBound(np.ascontiguousarray(ranks.rank, np.int64), measure, price, law.SINGLE)
-    if not bounds:
-        bound = low
-    elif not whole.nothing:
-        bound = whole.least(found, facts["columns"], depth, limit, low)
-    else:
-        floor = found.floor(every)
-        tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
-        bound = floor + Fraction(found.least(every, depth, tried, low - floor, limit))
+    bound = _bound_of_all(facts, found, (limit, whole), low) if bounds else low
     low, high, bound = measure.ends(low, high, bound)
     said, exact = [f"lambda {float(price / unit):.10g}"] if price else [], low == high
     if not exact:
@@ -145,6 +128,42 @@ def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]
         OFF * measure.near / float(unit),
         min(1.0, float(measure.high(measure.moments.sum(axis=1)) / unit)),
     )
+
+
+def _cost_of_tree(facts: dict, dataset: Dataset, measure, limits, price: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the two ends of the cost of the tree of a certificate; raise CertificateError if it violates a limit.
+
+    Parameters
+    ----------
+    facts : dict
+    dataset : Dataset
+    measure : the measure of its task
+    limits : (Limit, WholeTrees)
+    price : Fraction, penalty of a branch node
+    """
+    limit, whole = limits
+    leaves, splits = _parts_of_tree(facts, dataset, measure)
+    fewest = min(map(len, leaves))
+    if fewest < limit.rows or 0 < limit.leaves < len(leaves):
+        raise CertificateError(
+            f"the tree of the certificate has {len(leaves)} leaves of {fewest} rows and more, which does not "
+            f"satisfy {' and '.join(limit.words)}"
+        )
+    whole.expect_kept(splits)
+    sums = [measure.moments[:, rows].sum(axis=1) for rows in leaves]
+    low, high = (len(splits) * price + sum(map(end, sums), Fraction(0)) for end in (measure.low, measure.high))
+    return low, high
+
+
+def _bound_of_all(facts: dict, found: LeafSumsBound, limits, low: Fraction) -> Fraction:
+    """Return a lower bound on the cost of all trees within the limits; `low` is the bound to reach."""
+    (limit, whole), depth = limits, facts["depth"]
+    if not whole.nothing:
+        return whole.least(found, facts["columns"], depth, limit, low)
+    every = np.arange(len(found.rank))
+    floor = found.floor(every)
+    tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
+    return floor + Fraction(found.least(every, depth, tried, low - floor, limit))
 
 
 @value_class

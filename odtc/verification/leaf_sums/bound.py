@@ -131,15 +131,7 @@ class LeafSumsBound:
             self.n_states += sides.size
             leaf = self._leaf(rows, False) - self.floor(rows, False)
             return min(leaf, self._price + float(sides.sum(axis=1).min()))
-        by_column: dict[tuple[int, int], dict[int, _Cut]] = {}
-        for number, (column, cut, *below) in enumerate(tried):
-            share, *below = below if limit.leaves else (0, *below)
-            known = (None, None) if sides is None else sides[number].tolist()
-            cut, bounds = self._cut(rows, column, cut, below, depth - 1, limit.of_sides(share), known)
-            cuts = by_column.setdefault((column, share), {})
-            if cut in cuts:
-                raise ValueError("it tries a cut twice")
-            cuts[cut] = bounds
+        by_column = self._bounds_of_cuts(rows, tried, depth, limit, sides)
         found = self._leaf(rows, exact) - self.floor(rows, exact)
         alike: dict[tuple[int, int], Fraction | float] = {}
         price = self.price if exact else self._price
@@ -156,6 +148,22 @@ class LeafSumsBound:
         if by_column:
             raise ValueError("it tries cuts of columns that it has not")
         return min([found, *(price + (Fraction(cost) if exact else cost) for cost in alike.values())])
+
+    def _bounds_of_cuts(
+        self, rows: np.ndarray, tried: list, depth: int, limit: Limit, sides: np.ndarray | None
+    ) -> "dict[tuple[int, int], dict[int, _Cut]]":
+        """Return {(column, share of the leaves on the left): {cut: its bounds}} of the tried cuts of some rows; the
+        bounds of both sides are in `sides`, float64 (cuts, 2), if they are known."""
+        by_column: dict[tuple[int, int], dict[int, _Cut]] = {}
+        for number, (column, cut, *below) in enumerate(tried):
+            share, *below = below if limit.leaves else (0, *below)
+            known = (None, None) if sides is None else sides[number].tolist()
+            cut, bounds = self._cut(rows, column, cut, below, depth - 1, limit.of_sides(share), known)
+            cuts = by_column.setdefault((column, share), {})
+            if cut in cuts:
+                raise ValueError("it tries a cut twice")
+            cuts[cut] = bounds
+        return by_column
 
     def _all_cuts(self, rows: np.ndarray, depth: int, limit: Limit) -> list:
         """Return all cuts of a state, in the form of a certificate."""
