@@ -141,7 +141,8 @@ class InspectionMixin:
         return self._checks(RunSpec(model=spec), dataset, units)
 
     def _checks(self, spec: RunSpec, dataset: Dataset, units: Units = ONE) -> list[Check]:
-        """The checks of the tree on these rows, with its objective and its bound; of a data set in these units."""
+        """Return the checks of the tree on these rows, with its objective and its bound; of a data set in these
+        units."""
         # With the compiler, which an import of an estimator does without.
         from odtc.verification.verify import verify_tree
         from odtc.workflow.posing import pose_run

@@ -35,7 +35,7 @@ class StepFunction:
         return 0.0, float(self.x[-1])
 
     def __call__(self, x):
-        """The values at these times.
+        """Return the values at these times.
 
         Parameters
         ----------

@@ -65,7 +65,7 @@ class Within:
         return cls(value / 100, True) if text.endswith("%") else cls(value)
 
     def above(self, best: float) -> float:
-        """The greatest distance from a best objective."""
+        """Return the greatest distance from a best objective."""
         return self.value * abs(best) if self.relative else self.value
 
 
@@ -378,7 +378,7 @@ def reliance(problem: Problem, heap: HeapTree, feature: int) -> float:
 
 
 def _text(found: NearOptimalSet) -> str:
-    """The whole set, as `odtc show` prints it."""
+    """Return the whole set, as `odtc show` prints it."""
     facts = found.facts
     lines = [found.words, ""]
     lines += ["leaves  trees", *(f"{value:6}  {trees:,}" for value, trees in facts["leaves"]), ""]

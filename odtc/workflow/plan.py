@@ -91,7 +91,7 @@ class Plan:
         return (*(one for one in found if one is not None), *self.more)
 
     def to_json(self) -> dict:
-        """The plan as `odtc fit --explain-plan --json` prints it."""
+        """Return the plan as `odtc fit --explain-plan --json` prints it."""
         facts = {
             "data": self.problem.encoded.name,
             "model": self.problem.formulation,

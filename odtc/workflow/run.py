@@ -171,7 +171,8 @@ def _handing_in(done: Fit):
 
 
 def _one_model_each(spec: RunSpec) -> list[RunSpec]:
-    """The specification of a round, once for each of the models between commas, with the parameters that it has."""
+    """Return the specification of a round, once for each of the models between commas, with the parameters that it
+    has."""
     names = [name.strip() for name in spec.model.model.split(",")]
     if len(names) == 1:
         return [spec.with_model(select=None)]

@@ -48,7 +48,7 @@ class Sink:
         yield Hearing()
 
     def built(self, model: "Model") -> Path | None:
-        """The model that is solved; the path of its file, if one was written."""
+        """Take the model that is solved; return the path of its file, if one was written."""
 
     def solved(self, first: "Model", last: "Model", solution: Solution, spec: RunSpec) -> None:
         """Take the result of the solver: the model of the first round and of the last, the same without a loop."""
@@ -70,7 +70,7 @@ class Sink:
         """Take note that this round of a selection is the result."""
 
     def write_tree(self, done: Fit, spec: RunSpec) -> None:
-        """The result."""
+        """Take the result."""
 
 
 class FileSink(Sink):

@@ -60,7 +60,7 @@ class TableTrees:
         self.tables, self._segments = tables, {}
 
     def values(self, weights: Weights, cases: dict[int, np.ndarray], most: float, tell: Callable[[float], None]):
-        """As for CaseTrees; exact."""
+        """Return the least weighted costs of cases, as for CaseTrees; all are exact."""
         found = {}
         for root, subsets in cases.items():
             tell(-np.inf)
@@ -68,11 +68,11 @@ class TableTrees:
         return found
 
     def trace(self, weights: Weights, root: int, subset: int) -> tuple[Structure | None, float]:
-        """As for CaseTrees."""
+        """Return the cheapest tree of a case, as for CaseTrees."""
         return trace(self.tables, root, weights, self.splits(subset))
 
     def closer(self, multipliers: np.ndarray, root: int, subset: int, tick: Callable[[], None]):
-        """As for CaseTrees."""
+        """Return the lists of a case, as for CaseTrees."""
         weights = Weights.of(self.tables.counts, self.tables.scale, multipliers)
         closer = GapCloser(self.tables, weights, self.splits(subset), tick)
         return closer, root, np.arange(len(self.tables.problem.column))

@@ -52,7 +52,7 @@ def group_blocks(line, place, ends, inner, size):
 
 
 def two_labels(upto, here, whole):
-    """What two different labels save at most on the two sides of a cut within a group.
+    """Return the most that two different labels save on the two sides of a cut within a group.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def two_labels(upto, here, whole):
 
 
 def scan_groups(left, whole, inner, of_left, of_whole, weight_left, weight_whole, price, room):
-    """What the left and the right side cost with one test of a column or none.
+    """Return the costs of the left and the right side with one split on a column or none.
 
     Parameters
     ----------

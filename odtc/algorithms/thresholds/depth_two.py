@@ -39,7 +39,7 @@ PURE = 8  # if a better tree may cost at most this many least losses, cuts with 
 
 @kernel
 def take_side(order, side, wanted, size):
-    """The order of one side of a test.
+    """Return the order of the entries on one side of a split.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def take_side(order, side, wanted, size):
 
 @kernel
 def profile(order, most, count):
-    """The blocks of each column.
+    """Return the blocks of each column: entries of equal rank, which no cut separates.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def profile(order, most, count):
 
 @kernel
 def totals(line, label, gain, most, count, stride):
-    """(cost of the best label, that label, weight, rows of the data) of the entries of one line of an order."""
+    """Return (cost of the best label, that label, weight, rows of the data) of the entries of one line of an order."""
     weight, rows = np.int64(0), np.int64(0)
     value = np.zeros(max(2, stride), np.int64)
     for t in range(len(line)):
@@ -125,8 +125,8 @@ def totals(line, label, gain, most, count, stride):
 
 @kernel
 def gini_test(order, label, gain, stride):
-    """(column, cut, purity) of the test that leaves the least Gini impurity, by gains; (-1, 0, -1) if no test parts the
-    entries."""
+    """Return (column, cut, purity) of the split that leaves the least Gini impurity, by gains; (-1, 0, -1) if no split
+    separates the entries."""
     F, n = order.shape
     K = max(2, stride)
     total, left = np.zeros(K), np.zeros(K)
@@ -163,10 +163,10 @@ def gini_test(order, label, gain, stride):
 
 
 def scan_two(left, upto, weight_left, weight_whole, price, prefix):
-    """Least costs of both sides with one test of a column or none, for two labels.
+    """Return the least costs of both sides with one split on a column or none, for two labels.
 
     `left` holds the sums of gains of each block over the left side, `upto` the prefix sums over all entries: p and q
-    are the prefix sums of both sides. Label 1 left of the test and label 0 right of it cost (positive gains) - p.
+    are the prefix sums of both sides. Label 1 left of the split and label 0 right of it cost (positive gains) - p.
     `prefix`, of the type of the gains, is room for p: without the sum, a processor compares several blocks at once,
     the more the shorter their type is (numba widens sums).
     """
@@ -189,8 +189,9 @@ def scan_two(left, upto, weight_left, weight_whole, price, prefix):
 
 
 def scan_labels(left, upto, blocks, of_left, of_whole, weight_left, weight_whole, price, prefix, saved):
-    """The same for more labels; the sums of the blocks of one label are before those of the next one. `saved`, of the
-    type of the gains, (4, blocks or more), is room for what the best label saves before and behind each test."""
+    """Return the same for more labels; the sums of the blocks of one label are before those of the next one. `saved`,
+    of the type of the gains, (4, blocks or more), is room for what the best label saves before and behind each
+    split."""
     up, down, up_right, down_right = saved[0], saved[1], saved[2], saved[3]
     up[:blocks] = 0
     down[:blocks] = 0
@@ -237,7 +238,7 @@ def scan_entries(
     sums,
     peak,
 ):
-    """The same entry by entry, for columns with many blocks, and for leaves of at least `least` rows.
+    """Return the same entry by entry, for columns with many blocks, and for leaves of at least `least` rows.
 
     `line` holds the entries in the order of the column, as in a node's order, but numbered within the node; `lab`,
     `gain` belong to its places, `count` and `side` to the entries; `side` is 1 for entries on the left side, else 0.
@@ -297,8 +298,8 @@ def scan_entries(
 
 
 def move_cut(sums, whole, of_place, of_label, place, entry, lab, gain, starts, old, new):
-    """Brings the sums of blocks over the left side of a cut from cut `old` to cut `new`, by the shortest way; places
-    and entries are unsigned, so that no index is looked at for a sign. The sum of a block and a label is `of_place`
+    """Bring the sums of blocks over the left side of a cut from cut `old` to cut `new`, by the shortest way; places
+    and entries are unsigned, so that no index is examined for a sign. The sum of a block and a label is `of_place`
     times the one plus `of_label` times the other; `of_label` is 0 for two labels, which have one sum."""
     a, b, n, size = starts[old], starts[new], len(entry), len(sums)
     way = abs(b - a)
@@ -376,12 +377,12 @@ def cost_rare(rare, other, of_all, of_other, weight, price):
 
 
 def separable(entry, lab, own, place, starts, blocks, columns, backward):
-    """How far one test of some column separates the entries of one side of a first test without a loss.
+    """Return how far one split of some column separates the entries of one side of a first split without a loss.
 
-    `entry` holds the entries by rising rank of the first test's column, of which each loses something under all labels
-    but one: `lab`, and the sign of its gain `own`, say which; an entry of gain 0 never does. `starts` are the entries
-    left of each of its `blocks` + 1 cuts, `place` the block of each entry in each of the `columns`. A column separates
-    two labels as long as the last block of one is before the first block of the other.
+    `entry` holds the entries by rising rank of the first split's column, of which each loses something under all labels
+    except one, which `lab` and the sign of its gain `own` name; an entry of gain 0 loses under none. `starts` are the
+    entries left of each of its `blocks` + 1 cuts, `place` the block of each entry in each of the `columns`. A column
+    separates two labels as long as the last block of one is before the first block of the other.
 
     Returns
     -------
@@ -423,7 +424,7 @@ def separable(entry, lab, own, place, starts, blocks, columns, backward):
 
 
 def least_at(values):
-    """(place, value) of the least value."""
+    """Return (position, value) of the least value."""
     at, least = 0, values[0]
     for g in range(1, len(values)):
         if values[g] < least:
@@ -432,7 +433,7 @@ def least_at(values):
 
 
 def least_open(bounds, is_open, limit):
-    """The place of the least bound of those that are open and below a limit; -1 if there is none."""
+    """Return the position of the least bound of those that are open and below a limit; -1 if there is none."""
     found = -1
     for g in range(len(bounds)):
         if is_open[g] and bounds[g] < limit and (found < 0 or bounds[g] < bounds[found]):
@@ -441,8 +442,8 @@ def least_open(bounds, is_open, limit):
 
 
 def entries_of(line, label, gain, most, count, local):
-    """(label, gain, most, count) of the entries of a node, in the order of a line; their places in it are written to
-    `local`."""
+    """Return (label, gain, most, count) of the entries of a node, in the order of a line; their positions in it are
+    written to `local`."""
     n = len(line)
     lab, own = np.empty(n, np.int32), np.empty(n, gain.dtype)
     cap, number = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -460,10 +461,10 @@ def parting_columns(order, local, kind, amount, joins):
     """Return the columns that separate a node: (how many, the columns, how many sums each has, and the sum that each
     entry belongs to).
 
-    A sum is of the entries of a block, or, if `joins`, of neighbouring blocks that gain under one label only. A test
+    A sum is of the entries of a block, or, if `joins`, of neighbouring blocks that gain under one label only. A split
     between two of these is no better than one at an end of them: as entries change sides, the saving of that label on
     one side rises as they do, and what the labels of the other side save at most is convex. (That is not so for the
-    first of two tests, nor where leaves need a number of rows.) The line after the last column has one sum, of a side.
+    first of two splits, nor where leaves need a number of rows.) The line after the last column has one sum, of a side.
     """
     F, n = order.shape
     column, blocks = np.empty(F, np.int64), np.empty(F + 1, np.int64)
@@ -486,7 +487,7 @@ def parting_columns(order, local, kind, amount, joins):
 
 def join_blocks(line, local, kind, amount, place):
     """Return how many sums a column has if neighbouring blocks that gain under one label are one; that of each entry
-    is written to `place`. Tests of two outcomes are no such columns, as theirs are counted by `rare_answers`."""
+    is written to `place`. Columns of two ranks are not among them, because `rare_answers` counts their sums."""
     n = len(line)
     none, several = -1, -2
     at, of_sum, of_block, begin = np.int64(0), none, none, 0
@@ -507,7 +508,7 @@ def join_blocks(line, local, kind, amount, place):
 
 
 def blocks_of(order, column, local):
-    """uint32 (columns, entries): the block of each entry in each column."""
+    """Return the block of each entry in each column, uint32 (columns, entries)."""
     block = np.empty((len(column), order.shape[1]), np.uint32)
     for g in range(len(column)):
         at = 0
@@ -519,15 +520,16 @@ def blocks_of(order, column, local):
 
 
 def rare_answers(order, local, column, blocks, place, lab, own, cap, stride, least):
-    """The tests of two answers of which one is rare, as of levels: the sums of the rare answers are moved together.
+    """Return the columns of two ranks of which one is rare, as with levels: the sums of the rare ranks are moved
+    together.
 
     Returns
     -------
-    rare : bool (columns + 1,), whether a column is such a test
+    rare : bool (columns + 1,), whether a column is one of these
     save : int64 (labels,), what each label saves on all entries
-    whole : int64 (columns, labels), what each saves on the entries with the rare answer; no row if no column is rare
+    whole : int64 (columns, labels), what each saves on the entries with the rare rank; no row if no column is rare
     weight : int64 (columns,), of these entries
-    first, held : int64 (entries + 1,), int32; entry e has the rarer answer of the columns held[first[e] : first[e + 1]]
+    first, held : int64 (entries + 1,), int32; entry e has the rarer rank of the columns held[first[e] : first[e + 1]]
     """
     m, n = len(column), order.shape[1]
     rare, n_rare, few = np.zeros(m + 1, np.bool_), 0, np.zeros((m, 2), np.int64)
@@ -565,8 +567,8 @@ def rare_answers(order, local, column, blocks, place, lab, own, cap, stride, lea
 
 
 def cuts_of(line, local, cap, number, entry, starts, cut_weight, cut_rows):
-    """How many blocks a line has; the entries in its order are written to `entry`, and to the others, for each cut, how
-    many entries are left of it, their weight and their rows."""
+    """Return how many blocks a line has; the entries in its order are written to `entry`, and to the others, for each
+    cut, how many entries are left of it, their weight and their rows."""
     b, w, c = np.int64(0), np.int64(0), np.int64(0)
     for i in range(len(line)):
         e = line[i]
@@ -582,7 +584,8 @@ def cuts_of(line, local, cap, number, entry, starts, cut_weight, cut_rows):
 
 
 def kinds_of(lab, own, stride):
-    """(int32, gains): the label that each entry gains under, where two signs of a gain are two labels, and how much."""
+    """Return (int32, gains): the label under which each entry gains, where two signs of a gain are two labels, and how
+    much."""
     kind, amount = np.empty(len(own), np.int32), np.empty(len(own), own.dtype)
     for i in range(len(own)):
         kind[i] = lab[i] if stride > 1 else 1 if own[i] > 0 else 0
@@ -591,8 +594,9 @@ def kinds_of(lab, own, stride):
 
 
 def lines_of(order, local, column, kind, amount, by_entry, grouped, lines):
-    """The orders of the columns that are scanned by entry or grouped, numbered within the node, with the kinds and
-    amounts of their places; other lines are not written, and without such a column there are none (`lines` is 0)."""
+    """Return the orders of the columns that are scanned by entry or grouped, numbered within the node, with the kinds
+    and amounts of their positions; other lines are not written, and without such a column there are none (`lines` is
+    0)."""
     n = order.shape[1]
     line = np.empty((lines, n), np.uint32)
     line_lab = np.empty((lines, n), np.int32)
@@ -609,9 +613,9 @@ def lines_of(order, local, column, kind, amount, by_entry, grouped, lines):
 
 
 def block_sums(first, place, lab, own, kind, amount, stride, labels, grouped, rare):
-    """(whole, upto): the sums of gains of each block of each column over all entries, and their prefix sums. With more
-    than two labels they are of the first label, then of the next one, and so on; in a grouped column, of all labels of
-    the first group, then of the next one, without prefix sums."""
+    """Return (whole, upto): the sums of gains of each block of each column over all entries, and their prefix sums.
+    With more than two labels, those of the first label come first, then those of the next one; in a grouped column
+    those of all labels of the first group come first, then those of the next group, without prefix sums."""
     columns, n = len(first) - 1, len(own)
     whole = np.zeros(first[columns], own.dtype)
     for j in range(columns):
@@ -649,7 +653,7 @@ def leaf_cost(of_whole, weight, stride):
 
 
 def least_loss(own, cap):
-    """(the least loss of an entry, whether each entry has one label that saves all that it can cost)."""
+    """Return (the least loss of an entry, whether each entry has one label that saves all that it can cost)."""
     loss, single = NEVER, True
     for i in range(len(own)):
         if own[i] != 0:
@@ -661,7 +665,7 @@ def least_loss(own, cap):
 
 @kernel_with(*WRITTEN_OUT)
 def depth_two(order, label, gain, most, count, stride, price, least, need, local, told):
-    """The best tree of depth 2 on a node, if it costs less than `need`.
+    """Find the best tree of depth 2 on a node, if it costs less than `need`.
 
     Parameters
     ----------
@@ -676,7 +680,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     Returns
     -------
     cost : int, of the best tree, `need` if none costs less
-    column, cut : int, its first test; column -1 if it is a leaf, -2 if no tree costs less than `need`
+    column, cut : int, its first split; column -1 if it is a leaf, -2 if no tree costs less than `need`
     scans : int, how many columns were scanned
     """
     F, n = order.shape

@@ -28,7 +28,7 @@ class Share(float):
 
 
 def quotient(value: object, double: str = "") -> str:
-    """A share as its quotient, with `double` after the divisor; "" for any other number."""
+    """Return a share as its quotient, with `double` after the divisor; "" for any other number."""
     parts = value.quotient if isinstance(value, Share) else None
     return f"{parts[0]} / {parts[1]}{double}" if parts else ""
 
@@ -37,12 +37,12 @@ def quotient(value: object, double: str = "") -> str:
 
 
 def py_str(text: str) -> str:
-    """A Python literal on one line; unprintable characters are escaped, so it is safe in a comment too."""
+    """Return a Python literal on one line; unprintable characters are escaped, so it is safe in a comment too."""
     return repr(str(text))
 
 
 def py_value(value: object) -> str:
-    """A Python expression for exactly this text or double, or for a tuple of a sequence of them."""
+    """Return a Python expression for exactly this text or double, or for a tuple of a sequence of them."""
     if isinstance(value, (tuple, list)):
         return "(" + ", ".join(map(py_value, value)) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, str):
@@ -56,12 +56,12 @@ def py_value(value: object) -> str:
 
 
 def py_whole(values: Sequence[float]) -> str:
-    """A tuple of whole numbers in Python."""
+    """Return a tuple of whole numbers in Python."""
     return "(" + ", ".join(str(int(value)) for value in values) + ("," if len(values) == 1 else "") + ")"
 
 
 def dot_str(text: str) -> str:
-    """A quoted label of Graphviz that shows this text; a newline in it stays one."""
+    """Return a quoted label of Graphviz that shows this text; a newline in it stays one."""
     # Graphviz reads backslashes and HTML entities in labels, and knows no other control characters.
     text = str(text).replace("\r\n", "\n").replace("\r", "\n")
     text = "".join(c if c == "\n" or unicodedata.category(c) not in ("Cc", "Cs") else "\ufffd" for c in text)
@@ -70,26 +70,26 @@ def dot_str(text: str) -> str:
 
 
 def c_str(text: str) -> str:
-    """A literal of C in UTF-8, on one line and in ASCII; it is safe in a comment too, and no trigraph."""
+    """Return a literal of C in UTF-8, on one line and in ASCII; it is safe in a comment too, and no trigraph."""
     plain = set(range(32, 127)) - set(b'"\\?')
     quoted = "".join(chr(b) if b in plain else f"\\{b:03o}" for b in str(text).encode("utf-8", "replace"))
     return '"' + quoted.replace("*/", "*\\057").replace("/*", "\\057*") + '"'
 
 
 def c_number(value: float) -> str:
-    """A constant of C that is exactly this double."""
+    """Return a constant of C that is exactly this double."""
     if text := quotient(value):
         return text
     return repr(float(value)) if math.isfinite(value) else ("INFINITY" if value > 0 else "-INFINITY")
 
 
 def js_str(text: str) -> str:
-    """A literal of JavaScript, in ASCII; it is safe inside a `script` of HTML too."""
+    """Return a literal of JavaScript, in ASCII; it is safe inside a `script` of HTML too."""
     return json.dumps(str(text)).replace("<", "\\u003c").replace("*/", "*\\/")
 
 
 def js_value(value: object) -> str:
-    """An expression of JavaScript for exactly this text, double, or list of them."""
+    """Return an expression of JavaScript for exactly this text, double, or list of them."""
     if isinstance(value, (tuple, list)):
         return "[" + ", ".join(map(js_value, value)) + "]"
     if isinstance(value, str):
@@ -103,7 +103,7 @@ def js_value(value: object) -> str:
 
 
 def java_str(text: str) -> str:
-    """A literal of Java, in ASCII; it is safe in a comment of one line too."""
+    """Return a literal of Java, in ASCII; it is safe in a comment of one line too."""
     quoted = []
     for unit in str(text).encode("utf-16-be", "surrogatepass").hex(" ", 2).split():
         code = int(unit, 16)
@@ -114,7 +114,7 @@ def java_str(text: str) -> str:
 
 
 def java_number(value: float) -> str:
-    """An expression of Java that is exactly this double."""
+    """Return an expression of Java that is exactly this double."""
     if text := quotient(value):
         return text
     if math.isfinite(value):
@@ -123,7 +123,7 @@ def java_number(value: float) -> str:
 
 
 def r_str(text: str) -> str:
-    """A literal of R, in ASCII; it is safe in a comment too."""
+    """Return a literal of R, in ASCII; it is safe in a comment too."""
     return '"' + "".join(map(_r_sign, str(text))) + '"'
 
 
@@ -136,15 +136,15 @@ def _r_sign(c: str) -> str:
 
 
 def r_number(value: float) -> str:
-    """A constant of R that is exactly this double: its decimals are not always read to the nearest one, unlike whole
-    numbers."""
+    """Return a constant of R that is exactly this double: its decimals are not always read to the nearest one, unlike
+    whole numbers."""
     if (text := quotient(value)) and re.fullmatch(r"\d+\.0 / \d+", text):
         return text
     return float(value).hex() if math.isfinite(value) else ("Inf" if value > 0 else "-Inf")
 
 
 def scip_str(text: str) -> str:
-    """A word of SCIP's command line, in quotes in which a backslash escapes the next character."""
+    """Return a word of SCIP's command line, in quotes in which a backslash escapes the next character."""
     return '"' + str(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -152,7 +152,7 @@ PLAIN = re.compile(r"[\w./+-]+")  # a file name that no command language reads o
 
 
 def plain_name(text: str) -> str:
-    """A file name that needs no quotes in the commands of a solver; raise ChoiceError for another."""
+    """Return a file name that needs no quotes in the commands of a solver; raise ChoiceError for another."""
     if not PLAIN.fullmatch(str(text)):
         raise ChoiceError(
             f"expected a file name of letters, digits and . _ + - only, because the commands of this solver have no "
@@ -162,14 +162,15 @@ def plain_name(text: str) -> str:
 
 
 def cplex_str(text: str) -> str:
-    """A file name in the commands of CPLEX, in quotes if it needs them; raise ChoiceError for one with quotes."""
+    """Return a file name in the commands of CPLEX, in quotes if it needs them; raise ChoiceError for one with
+    quotes."""
     if '"' in str(text):
         return plain_name(text)
     return str(text) if PLAIN.fullmatch(str(text)) else f'"{text}"'
 
 
 def sql_ident(text: str) -> str:
-    """A delimited identifier of standard SQL; raise ChoiceError for one that a backslash would end elsewhere.
+    """Return a delimited identifier of standard SQL; raise ChoiceError for one that a backslash would end elsewhere.
 
     MySQL and ClickHouse treat a quote after a backslash as a part of the name, so the rest would be run as SQL.
     """
@@ -182,7 +183,7 @@ def sql_ident(text: str) -> str:
 
 
 def sql_str(text: str) -> str:
-    """An expression of SQL for this text, the same whether a backslash escapes the next character or not.
+    """Return an expression of SQL for this text, the same whether a backslash escapes the next character or not.
 
     In MySQL, BigQuery, ClickHouse and Snowflake it does, in standard SQL it does not. `'\\\\'` is one backslash or two,
     so its first character is one in all of them; REPLACE puts it in the place of a character that is not in the text.
@@ -199,7 +200,7 @@ EXACT_DECIMALS = 4  # decimals of a number of at most 15 digits that every datab
 
 
 def sql_number(value: float) -> str:
-    """An expression of SQL for exactly this double.
+    """Return an expression of SQL for exactly this double.
 
     Not every database reads decimals to the nearest double: SQLite 3.40 divides their digits by a power of ten in 64
     bits, and rounds again to 53, which is exact for EXACT_DECIMALS (digits / 10^k is at least 1 / (2 * 5^k) of a last
@@ -229,14 +230,14 @@ def _truth(value: bool) -> str:
 
 
 def c_label(label: str | float) -> str:
-    """A constant of C for a label: a text, a number, or 1 or 0."""
+    """Return a constant of C for a label: a text, a number, or 1 or 0."""
     if isinstance(label, str):
         return c_str(label)
     return c_number(label) if isinstance(label, float) else str(int(label))
 
 
 def java_label(label: str | float) -> str:
-    """An expression of Java for a label: String, long, double or boolean."""
+    """Return an expression of Java for a label: String, long, double or boolean."""
     if isinstance(label, str):
         return java_str(label)
     if isinstance(label, bool):
@@ -245,7 +246,7 @@ def java_label(label: str | float) -> str:
 
 
 def r_label(label: str | float) -> str:
-    """A constant of R for a label; whole numbers are integers if R's have room for them."""
+    """Return a constant of R for a label; whole numbers are integers if R's have room for them."""
     if isinstance(label, str):
         return r_str(label)
     if isinstance(label, bool):
@@ -254,7 +255,7 @@ def r_label(label: str | float) -> str:
 
 
 def sql_label(label: str | float) -> str:
-    """A literal of standard SQL for a label."""
+    """Return a literal of standard SQL for a label."""
     if isinstance(label, str):
         return sql_str(label)
     if isinstance(label, bool):
@@ -322,8 +323,8 @@ SIGN_WIDTH, PADDING = 8.5, 22  # pixels: a sign of a table, and the room around 
 
 
 def stacked(page: str) -> str:
-    """The page, whose tables that are wider than a phone have the class "stacked" ("broad" if wider than paper) and, in
-    each cell, the heading of its column (`data-label`): there each row is shown as a list."""
+    """Return the page, whose tables that are wider than a phone have the class "stacked" ("broad" if wider than paper)
+    and, in each cell, the heading of its column (`data-label`): there each row is shown as a list."""
 
     def table(found: re.Match[str]) -> str:
         rows = [[TAG.sub("", cell[3]) for cell in CELL.finditer(row)] for row in ROW.findall(found[0])]

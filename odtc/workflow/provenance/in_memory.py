@@ -163,7 +163,7 @@ def is_same(one: Model, other: Model) -> bool:
 
 
 def _sides(model: Model) -> Counter:
-    """The rows as a multiset of a·x <= b, so that a row with two sides and two rows are one."""
+    """Return the rows as a multiset of a·x <= b, so that a row with two sides and two rows are one."""
     A, found = model.A.tocsr(), Counter()
     A.sort_indices()
     for i, (begin, end) in enumerate(zip(A.indptr[:-1].tolist(), A.indptr[1:].tolist())):

@@ -101,8 +101,8 @@ def recheck_tree(
 
 
 def _solutions_beside(path: Path) -> list[Path]:
-    """The solution files in the folder of a tree, starts left out: `odtc decode FILE.sol -o TREE.json` may have made it
-    of any of them."""
+    """Return the solution files in the folder of a tree, starts left out: `odtc decode FILE.sol -o TREE.json` may have
+    made it of any of them."""
     return sorted(one for one in path.resolve().parent.glob("*.sol") if ".start." not in one.name and one.is_file())
 
 

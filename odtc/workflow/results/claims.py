@@ -75,7 +75,7 @@ class Claim:
         return f"objective {figure_text(self.objective)}{bound_text(self.objective, self.bound)}"
 
     def to_json(self) -> dict:
-        """The claim under the keys of `odtc fit --json`."""
+        """Return the claim under the keys of `odtc fit --json`."""
         more = {"claim_reason": self.reason} if self.reason else {}
         return {"claim": self.word} | more | ({"proved_by": self.proved_by} if self.proved and self.proved_by else {})
 

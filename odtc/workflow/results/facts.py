@@ -323,7 +323,7 @@ def _loss_on(tree: Tree, labelled: Dataset, cost: np.ndarray) -> float:
 
 
 def majority_of(tree: Tree) -> int:
-    """The class of most of the training weight, the first of several."""
+    """Return the class of most of the training weight, the first of several."""
     return int(np.sum([leaf.counts for leaf in tree.leaves()], axis=0).argmax())
 
 

@@ -435,7 +435,7 @@ class Fit:
         return assurances(self.problem, self.tree, self.labelled, confidence, self.requested)
 
     def to_json(self) -> dict:
-        """All figures, under the keys of `odtc fit --json`."""
+        """Return all figures, under the keys of `odtc fit --json`."""
         facts = self.size.to_json() | self.proof.to_json() | self.training.to_json() | self.cart_training.to_json()
         if self.all_rows is not None:
             facts |= {

@@ -44,7 +44,7 @@ def _expect_entries(entries: int, n_points: int) -> None:
 def program(
     points: np.ndarray, number: int, eps: float = 0.0, f: float = 0.0, targets: tuple[int, int] | None = None
 ) -> Model:
-    """The model of a program of the paper.
+    """Return the model of a program of the paper.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def written(
 
 
 def by_algorithm(extreme: np.ndarray, J: np.ndarray, near: np.ndarray, beta1: float, beta2: float) -> np.ndarray:
-    """The places that Algorithm 1 keeps; `extreme`, bool (points,), are those outside I, and `J` places."""
+    """Return the places that Algorithm 1 keeps; `extreme`, bool (points,), are those outside I, and `J` places."""
     n, outside = len(extreme), np.flatnonzero(extreme)
     if n - len(outside) >= (1 - beta1) * n:
         return outside
