@@ -94,6 +94,8 @@ class Refit:
         The number of trees that were compared.
     complete : bool
         Whether these are all trees within `within`.
+    unlisted : str
+        Why near-optimal trees were not listed, so that only the best and the old tree were compared; "" if they were.
     within : float
         How much more than the best tree the chosen tree may cost.
     old_cost, projected_cost : float or None
@@ -110,6 +112,7 @@ class Refit:
     best_distance: Distance
     n_trees: int
     complete: bool
+    unlisted: str
     within: float
     old_cost: float | None
     projected_cost: float | None
@@ -128,6 +131,7 @@ class Refit:
             "within": self.within,
             "n_trees": self.n_trees,
             "complete": self.complete,
+            "unlisted": self.unlisted or None,
             "old_objective": self.old_cost,
             "projected_objective": self.projected_cost,
             "changes": [
@@ -186,7 +190,7 @@ def refit(
     projection = project_tree(old, problem)
     own = _with_own_labels(old, projection.heap, problem)
     seconds = min(deadline.limit_left(began, spec.solving.time_limit) or SEARCH, SEARCH)
-    trees, complete = _near(problem, most, within, seconds)
+    trees, complete, unlisted = _near(problem, most, within, seconds)
     near = _near_enough(best, [projection.heap, *([] if own is None else [own]), *trees], within)
     compared = _by_distance(near, old, projection.heap, problem)
     distance, cost, heap = min(compared, key=lambda one: (*one[0].order, one[1], one[2].n_branch_nodes))
@@ -200,6 +204,7 @@ def refit(
         best_distance=compared[0][0],
         n_trees=len(compared),
         complete=complete,
+        unlisted=unlisted,
         within=within,
         old_cost=None if own is None else _cost(problem, own),
         projected_cost=_cost(problem, projection.heap),
@@ -373,16 +378,17 @@ def _with_own_labels(old: Tree, heap: HeapTree, problem: Problem) -> HeapTree | 
     return HeapTree(heap.split.copy(), label, heap.beyond)
 
 
-def _near(problem: Problem, most: int, within: float, seconds: float) -> tuple[list[HeapTree], bool]:
-    """Return near-optimal trees, if the formulation can rank trees, and whether these are all of them."""
+def _near(problem: Problem, most: int, within: float, seconds: float) -> tuple[list[HeapTree], bool, str]:
+    """Return near-optimal trees, if the formulation can rank trees, whether these are all of them, and why there are
+    none."""
     if not problem.module.can(NearOptimal):
-        return [], False
+        return [], False, f"{option('model', problem.formulation)} does not list near-optimal trees"
     try:
         pool = near_optimal(problem, most, within, seconds)
-    except ChoiceError:  # it cannot rank trees under these constraints
-        return [], False
+    except ChoiceError as why:  # it cannot rank trees under these constraints
+        return [], False, str(why)
     heaps = [HeapTree.from_tree(tree, problem.encoded, problem.topology, problem.module.BEYOND) for tree in pool.trees]
-    return heaps, pool.complete
+    return heaps, pool.complete, ""
 
 
 def _cost(problem: Problem, heap: HeapTree) -> float | None:

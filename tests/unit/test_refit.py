@@ -182,6 +182,23 @@ def test_the_constraints_of_the_old_tree_are_counted_on_the_new_rows(old, tmp_pa
     assert "On the new rows the old tree violates recall[bad]" in page
 
 
+def test_trees_that_cannot_be_listed_under_a_constraint_are_reported_missing(tmp_path):
+    """Only the best and the old tree are compared then, and without a reason `--pool` had no effect."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": rng.random(700), "b": rng.random(700)})
+    frame["y"] = np.where(frame.a + rng.random(700) > 1, "p", "q")
+    frame[:300].to_csv(tmp_path / "old.csv", index=False)
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    fitted = command("fit", "old.csv", "--depth", 1, "--constraint", "recall[p] >= 0.6", "-o", "old", folder=tmp_path)
+    assert fitted.code == 0
+    said = command("refit", "old.tree.json", "new.csv", "--pool", 50, "-o", "r", folder=tmp_path)
+    assert "; there may be more" in said.out and "only the best tree and the old one were compared: " in said.err
+    assert "600 splits" in said.err and "--encoding auto:bins=8" in said.err
+    words = ["refit", "old.tree.json", "new.csv", "--forget", "constraint", "-o", "r", "--json"]
+    facts = command(*words, folder=tmp_path).facts["refit"]
+    assert facts["unlisted"] is None and facts["n_trees"] > 1
+
+
 def test_the_stability_index_by_hand():
     assert psi(np.array([50, 50]), np.array([50, 50])) == 0
     by_hand = (0.75 - 0.5) * np.log(0.75 / 0.5) + (0.25 - 0.5) * np.log(0.25 / 0.5)

@@ -203,4 +203,6 @@ def _print_change(done, drift: dict) -> None:
         f"compared  {count_of(done.n_trees, 'tree', '')} with an objective of at most {paid + done.within:.10g} (the "
         f"best: {paid:.10g}){'' if done.complete else '; there may be more'}"
     )
+    if done.unlisted:
+        console.say(f"note: only the best tree and the old one were compared: {done.unlisted}")
     print()
