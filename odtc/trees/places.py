@@ -184,6 +184,20 @@ class Question:
             return "number" if self.feature.kind == NUMERIC else "boolean"
         return "numeral" if all(map(_is_numeral, self.feature.levels)) else "text"
 
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The texts that mark a missing cell of the feature, in addition to the built-in ones."""
+        return tuple(dict.fromkeys(mark.strip() for mark in self.feature.missing_marks))
+
+    @property
+    def mark_numbers(self) -> tuple[float, ...]:
+        """The numbers that mark a missing cell of the feature."""
+        if not self.marks:
+            return ()
+        from odtc.data.cells.missing_marks import marks_as_numbers  # with polars, which most trees do not need
+
+        return marks_as_numbers(self.marks, self.feature.decimal)
+
 
 @value_class
 class LineOfCell:

@@ -14,6 +14,7 @@ Every tree template receives:
     parts     all questions about one feature, including the parts of weighted sums
     cells     how the cell of each is read: Question.cell
     MISSING_WORDS  the texts that mean a missing cell: the built-in ones, unless the tree was trained with others
+    marks     for each column with further marks of missing cells: its texts, and its numbers (Question.marks)
     separate  whether missing cells go their own way; otherwise rows with a missing cell in a comparison are refused
     counted   whether training rows are known in every leaf
     weighted  whether the weights of the leaves differ from their numbers of rows
@@ -138,6 +139,7 @@ def _facts_of(tree: Tree, found: list[Place], leaves: list[Leaf]) -> dict:
     return {
         "tree": tree,
         "MISSING_WORDS": missing_texts(layout_of(tree.features)),
+        "marks": {part.feature.name: (part.marks, part.mark_numbers) for part in parts if part.feature and part.marks},
         "places": found,
         "parts": parts,
         "cells": [part.cell for part in parts],
@@ -193,7 +195,7 @@ def _plainly(parts: "list[Question]") -> str:
     if marks := dict.fromkeys(mark for part in parts for mark in part.feature.missing_marks):
         known = [mark for mark in marks if PLAIN_MARK.fullmatch(mark)][:5]
         listed = f" ({', '.join(known)}{', …' if len(known) < len(marks) else ''})" if known else ""
-        said.append(f"What the training file marks as missing{listed} is to be missing here, as no mark is known.")
+        said.append(f"What the training file marks as missing{listed} is missing here, too.")
     return " ".join(said)
 
 

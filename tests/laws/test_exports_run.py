@@ -21,12 +21,13 @@ from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
 from odtc.evaluation.predicting import predict_file
-from odtc.testing.generated_code import run_export, unseen
+from odtc.testing.generated_code import how_to_run, run_export, unseen
 from odtc.testing.properties import exporters
 from odtc.testing.property import NotTestedError
 from odtc.testing.random_trees import HOSTILE, answering_numbers, cells, rows_for, trees
 from odtc.trees.exporting import export
 from odtc.trees.rendering import render_tree
+from odtc.trees.rendering import suffix as suffix_of
 from odtc.trees.tree import Branch, Leaf, Line, Tree
 from tests import exported
 
@@ -315,6 +316,74 @@ def test_pmml_of_numbers_is_a_regression_with_the_answers_as_scores(data):
     assert not root.findall(".//{*}ScoreDistribution")
     target = root.findall(".//{*}DataField")[-1]
     assert target.get("optype") == "continuous" and len(target) == 0
+
+
+MARKED = (Feature("x", "numeric", missing_marks=("-999", "n.a.")),
+          Feature("w", "categorical", ("a", "b"), missing_marks=("unknown",)),
+          Feature("k", "categorical", ("1", "2"), missing_marks=("9",)))  # fmt: skip
+# The same columns for a program that is given the marks, which are numbers and levels there.
+AS_WRITTEN = (Feature("x", "numeric"), Feature("w", "categorical", ("a", "b", "unknown")),
+              Feature("k", "categorical", ("1", "2", "9")))  # fmt: skip
+MARKED_CELLS = np.array([(x, w, k) for x in (-999, 0, 5, np.nan) for w in (0, 1, 2, -1) for k in (0, 1, 2, np.nan)])
+MARKED_SPLITS = (
+    Threshold(0, -1.0),
+    Oblique((Term(0, 1.0), Term(1, 2.0, 0.0)), 0.5),
+    Subset(2, (0.0,)),
+    Threshold(2, 0.5),
+    Missing(1),
+    Subset(1, (0.0,)),
+    Threshold(1, 0.5),
+    Missing(0),
+)
+
+
+@pytest.fixture(params=["separate", "drop"])
+def on_marks(request):
+    """Trees, each with one whose levels are its cells as they are written, and the predictions for MARKED_CELLS."""
+    coded, found = MARKED_CELLS.copy(), []
+    for column, mark in enumerate((-999, 2, 2)):
+        coded[coded[:, column] == mark, column] = np.nan
+    for splits in (MARKED_SPLITS, MARKED_SPLITS[::-1]):
+        node = Leaf(len(splits))
+        for label, split in reversed(list(enumerate(splits))):
+            node = Branch(split, Leaf(label), node)
+        classes = tuple(f"leaf {label}" for label in range(len(splits) + 1))
+        tree = Tree(node, MARKED, classes, "y", request.param)
+        found.append((tree, replace(tree, features=AS_WRITTEN), expected(tree, coded)))
+    return found
+
+
+def test_a_mark_of_missing_cells_is_missing_in_sql_onnx_and_javascript(on_marks, node):
+    for tree, as_written, wanted in on_marks:
+        assert len(set(wanted)) > 4
+        assert exported.run_sql(as_written, render_tree(tree, "sql"), MARKED_CELLS) == wanted
+        rows = [plain(cells(as_written, row)) for row in MARKED_CELLS]
+        assert node.run(render_tree(tree, "javascript"), rows) == wanted
+        pytest.importorskip("onnxruntime")
+        assert exporters.find("onnx").predict(export(tree, "onnx"), as_written, MARKED_CELLS) == wanted
+
+
+@needs("gcc")
+def test_a_mark_of_missing_cells_is_missing_in_c(on_marks, tmp_path):
+    for tree, as_written, wanted in on_marks:
+        assert exported.run_c(as_written, render_tree(tree, "c"), MARKED_CELLS, tmp_path) == wanted
+
+
+def test_a_mark_of_missing_cells_is_missing_in_pmml(java, on_marks):
+    for tree, as_written, wanted in on_marks:
+        assert run_pmml(as_written, render_tree(tree, "pmml"), MARKED_CELLS) == wanted
+
+
+@pytest.mark.parametrize("name", ["python", "java", "r", "javascript", "sql"])
+def test_a_mark_of_missing_cells_is_missing_where_a_program_reads_text(on_marks, name, tmp_path):
+    for tree, as_written, wanted in on_marks:
+        if tree.missing == "drop":
+            continue  # such a program ends at the first row that it refuses
+        try:
+            how, text, ending = how_to_run(name), export(tree, name).encode(), suffix_of(name)
+            assert run_export(how, text, ending, as_written, MARKED_CELLS, tmp_path) == wanted
+        except NotTestedError as reason:
+            pytest.skip(str(reason))
 
 
 WORDS = ("a", "b", "c d", "", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "Null", "c", "a b", "c  d", "z")

@@ -157,7 +157,14 @@ def test_fit_predict_explain_verify_and_export_hold_the_same(files):
     assert np.isnan(found.X).any()
     for language in ("sql", "python", "c", "pmml"):
         exported = command("export", "marks.tree.json", "--to", language, folder=files).out
-        assert "marks as missing (-999, unknown, 99) is to be missing here" in exported
+        assert "marks as missing (-999, unknown, 99) is missing here, too" in exported
+
+
+def test_an_export_to_scikit_learn_says_that_it_knows_no_marks(tmp_path):
+    (tmp_path / "d.csv").write_text("x,y\n" + "".join(f"{x},{'pq'[x > 2]}\n" for x in (1, 2, 3, 4, -999) * 3))
+    command("fit", "d.csv", "--missing-mark", "-999", "--missing", "separate", "--depth", 1, "-o", "m", folder=tmp_path)
+    said = command("export", "m.tree.json", "--to", "sklearn", "-o", "m.pkl", folder=tmp_path)
+    assert said.code == 0 and "does not know marks of missing cells ('-999'); replace them by NaN" in said.err
 
 
 def test_a_mark_ends_no_comment_of_an_export(files):
@@ -166,7 +173,7 @@ def test_a_mark_ends_no_comment_of_an_export(files):
     words = ("fit", "bad.csv", "--missing-mark", '*/"""', "--missing", "separate", "--depth", 2, "-o", "bad")
     assert command(*words, folder=files).code == 0
     exported = command("export", "bad.tree.json", "--to", "python", folder=files).out
-    assert "marks as missing is to be missing here" in exported
+    assert "marks as missing is missing here, too" in exported
     compile(exported, "bad.py", "exec")
 
 

@@ -114,6 +114,23 @@ def _are_marks(cells: pl.Series, marks: Sequence[str], decimal: str | None) -> p
     return found | _numbers(text, decimal).is_in(values.to_list()).fill_null(False) if len(values) else found
 
 
+def marks_as_numbers(marks: Sequence[str], decimal: str | None = None) -> tuple[float, ...]:
+    """Return the numbers among marks: a cell that is one of them is missing, however it is written.
+
+    Parameters
+    ----------
+    marks : sequence of str
+    decimal : str or None
+        As of odtc.data.cells.column_types.finite_numbers.
+
+    Returns
+    -------
+    tuple of float
+    """
+    texts = pl.Series(marks, dtype=pl.String).str.strip_chars()
+    return tuple(dict.fromkeys(_numbers(texts, decimal).drop_nulls().to_list()))
+
+
 def _numbers(text: pl.Series, decimal: str | None) -> pl.Series:
     """Return the numbers among some texts, except for those that are written as codes; null for the others."""
     return finite_numbers(text, decimal).set(are_padded(text).fill_null(False), None)

@@ -96,18 +96,18 @@ def _below(found: list[Place], at: int, letters: dict[str, str], separate: bool)
 def _condition(question: Question, letters: dict[str, str]) -> str:
     """Return a formula that is true if the split sends the row left."""
     if question.kind == "sum":
-        numbers = [letters[part.feature.name] for _, part in question.terms if part.kind == "number"]
+        numbers = [part for _, part in question.terms if part.kind == "number"]
         terms = "".join(
             f"+{number(weight)}*"
             + (letters[part.feature.name] if part.kind == "number" else f"IF({_among(part, letters)},1,0)")
             for weight, part in question.terms
         )
         inside = f"0{terms}<={number(question.values[0])}"
-        known = ",".join(f"ISNUMBER({cell})" for cell in numbers)
+        known = ",".join(_known_number(part, letters) for part in numbers)
         return f"IF(AND({known}),{inside},FALSE)" if numbers else inside  # AND would add up texts, too
     cell = letters[question.feature.name]
     if question.kind == "at most":
-        return f"AND(ISNUMBER({cell}),{cell}<={number(question.values[0])})"
+        return f"AND({_known_number(question, letters)},{cell}<={number(question.values[0])})"
     if question.kind == "not in":
         return f"AND(NOT({_unknown(question, letters)}),NOT({_among(question, letters)}))"
     return _unknown(question, letters) if question.kind == "missing" else _among(question, letters)
@@ -125,12 +125,21 @@ def _among(part: Question, letters: dict[str, str]) -> str:
     return f"AND(ISNUMBER({cell}),OR({','.join(f'{cell}={number(float(value))}' for value in part.values)}))"
 
 
+def _known_number(part: Question, letters: dict[str, str]) -> str:
+    """Return a formula that is true if the cell is a number that does not mark a missing cell."""
+    cell = letters[part.feature.name]
+    return f"NOT({_unknown(part, letters)})" if part.mark_numbers else f"ISNUMBER({cell})"
+
+
 def _unknown(part: Question, letters: dict[str, str]) -> str:
     """Return a formula that is true if the cell is missing."""
     cell = letters[part.feature.name]
+    marked = [f"{cell}={number(mark)}" for mark in part.mark_numbers if part.cell in ("number", "numeral")]
     if part.cell == "number":
-        return f"NOT(ISNUMBER({cell}))"
-    return f"OR({','.join(f'EXACT({_word(cell)},{text(mark)})' for mark in missing_texts(part.feature.layout))})"
+        unknown = f"NOT(ISNUMBER({cell}))"
+        return f"OR({','.join([unknown, *marked])})" if marked else unknown
+    words = [f"EXACT({_word(cell)},{text(mark)})" for mark in (*missing_texts(part.feature.layout), *part.marks)]
+    return f"OR({','.join([*words, *marked])})"
 
 
 def _is_word(cell: str, word: str) -> str:

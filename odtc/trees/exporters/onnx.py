@@ -18,6 +18,7 @@ from odtc.data.reading_spec import missing_texts
 from odtc.data.splits import Missing, Oblique, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.trees.exporting import need
+from odtc.trees.places import Question
 from odtc.trees.tree import Leaf, Tree
 
 NAME = "onnx"
@@ -149,9 +150,13 @@ class _Graph:
             name += "_in"
         kind = self.types.DOUBLE if feature.kind == NUMERIC else self.types.STRING
         self.inputs.append(self.helper.make_tensor_value_info(name, kind, ["rows", 1]))
+        question = Question("number", feature)
         if feature.kind == NUMERIC:
+            nan = self._constant(np.array(np.nan))
+            for mark in question.mark_numbers:
+                name = self._op("Where", self._op("Equal", name, self._constant(np.array(mark))), nan, name)
             return name
-        missing = missing_texts(feature.layout)
+        missing = dict.fromkeys((*missing_texts(feature.layout), *question.marks))
         codes = [*map(float, range(len(feature.levels))), *[float("nan")] * len(missing)]
         coded = self._op(
             "LabelEncoder",

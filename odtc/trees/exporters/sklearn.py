@@ -12,6 +12,7 @@ from math import inf, nextafter
 
 import numpy as np
 
+from odtc.base.text import some
 from odtc.data.dataset import NUMERIC
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.data.task import TASKS
@@ -64,16 +65,22 @@ def estimator(tree: Tree):
 
 
 def remarks(tree: Tree, X: np.ndarray) -> list[str]:
-    """Report for how many of the rows scikit-learn's predictions differ, because it rounds their cells."""
+    """Report which marks of missing cells scikit-learn does not know, and for how many of the rows its predictions
+    differ, because it rounds their cells."""
+    marks = list(dict.fromkeys(mark for place in sorted(tree.used) for mark in tree.features[place].missing_marks))
+    unknown = [f"scikit-learn does not know marks of missing cells ({some(marks)}); replace them by NaN first"] * bool(
+        marks
+    )
     known = X if tree.missing == "separate" else X[~np.isnan(X[:, sorted(tree.used)]).any(axis=1)]
     with np.errstate(over="ignore"):
         rounded = known.astype(np.float32).astype(np.float64)
     changed = int((tree.answers(rounded) != tree.answers(known)).sum())
     if not changed:
-        return []
+        return unknown
     return [
+        *unknown,
         f"scikit-learn predicts {changed} of {len(known)} training rows otherwise than the tree, because it rounds "
-        "cells to 32 bits; export to python, onnx or pmml, which compare in 64 bits"
+        "cells to 32 bits; export to python, onnx or pmml, which compare in 64 bits",
     ]
 
 
