@@ -29,11 +29,13 @@ Every tree template receives:
     word      the kind of prediction of a leaf: class, action or number
     share_name, share_words  the name of a share, and a description; for a policy they are not probabilities
     pieces    a function that cuts the tree into pieces of a limited number of levels, for languages that limit nesting
+    twins     the columns of the data whose names differ only in upper and lower case, in quotes for a comment
     fresh     a function that changes a name for a new column so that no column has it, ignoring case
     remarks   per leaf the description of its rows by the task, "" for a classification
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -150,6 +152,7 @@ def _facts_of(tree: Tree, found: list[Place], leaves: list[Leaf]) -> dict:
         "labels": tree.labels,
         "label_type": tree.label_type,
         "plainly": _plainly(parts),
+        "twins": _twins([feature.name for feature in tree.features]),
         "fresh": _fresh(tree),
         "pieces": partial(pieces, found),
     }
@@ -178,6 +181,12 @@ def _fresh(tree: Tree) -> Callable[[str], str]:
         return name
 
     return fresh
+
+
+def _twins(names: Sequence[str]) -> list[str]:
+    """Return the names that another name equals in lower case, in quotes for a comment."""
+    folded = Counter(map(str.lower, names))
+    return [_in_any_comment(repr(name)) for name in names if folded[name.lower()] > 1]
 
 
 def _plainly(parts: "list[Question]") -> str:

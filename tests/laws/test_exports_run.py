@@ -506,6 +506,18 @@ def test_no_two_columns_of_a_select_have_one_name():
     assert len(set(names)) == len(names) == 8
 
 
+def test_names_that_differ_only_in_case_are_listed_in_sql():
+    """A database that ignores case would read the other column after one of them was renamed."""
+    columns = [Feature(name, "numeric") for name in ("Age", "age", "b--\nx", "B--\nX", "other")]
+    tree = Tree(Branch(Threshold(1, 1.0), Leaf(0, (1.0, 1.0), (1, 1)), Leaf(1)), tuple(columns), ("a", "b"))
+    lines = render_tree(tree, "sql").splitlines()
+    (remark,) = [line for line in lines if "upper and lower case" in line]
+    assert remark.startswith("-- The names 'Age', 'age', ") and "'other'" not in remark
+    assert not any(line.startswith(("x", "X")) for line in lines)
+    alone = replace(tree, features=(Feature("Other", "numeric"), *columns[1:2]))
+    assert "upper and lower case" not in render_tree(alone, "sql")
+
+
 def read_with_backslashes(sql: str) -> tuple[list[str], list[str]]:
     """(The literals, the names) of SQL as a database reads it in which a backslash escapes the next character."""
     found, rest = {"'": [], '"': []}, []
