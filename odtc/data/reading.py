@@ -262,6 +262,35 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> D
     return from_frame(frame, name, _with_declared(X, how, target) if hasattr(X, "columns") else how)
 
 
+def unlike_recorded(path: Path, sha256: str | None, of: str) -> str:
+    """Return why a file is not the data file of a record, as a clause.
+
+    Parameters
+    ----------
+    path : Path
+        Its place (odtc.data.cells.data_files.recorded_data).
+    sha256 : str or None
+        The recorded digest; None to accept any file.
+    of : str
+        What the record is of, for example "the run".
+
+    Returns
+    -------
+    str
+        "" if it is that file.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    """
+    if not path.exists():
+        return f"the data file {str(path)!r} is not there; name it with --data"
+    if sha256 is not None and fingerprint(path) != sha256:
+        return f"the data file {str(path)!r} is not the one of {of}: its SHA-256 is another"
+    return ""
+
+
 def fingerprint(path) -> str:
     """Return the SHA-256 of a data file; raises DataError if it cannot be read."""
     try:

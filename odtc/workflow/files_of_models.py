@@ -17,7 +17,7 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.cells.data_files import STANDARD_INPUT, recorded_data
 from odtc.data.dataset import Dataset
-from odtc.data.reading import fingerprint, read_as
+from odtc.data.reading import fingerprint, read_as, unlike_recorded
 from odtc.data.reading_spec import CLASSIFICATION, ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, ManifestError, ModelError, OdtcError, SolutionError
@@ -323,13 +323,11 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
         return None, f"the manifest does not name a data file: {instead} (--data names it)"
     if data_path is None and facts["path"] == STANDARD_INPUT:
         return None, f"the model was built from the standard input: {instead} (--data names a file of it)"
-    if data_path is None and not path.exists():
-        return None, f"the data file {facts['path']!r} is not there: {instead} (--data names it)"
-    if fingerprint(path) != facts["sha256"]:
-        raise ManifestError(
-            f"the data file {str(path)!r} is not the one the model was built from (its SHA-256 is not the manifest's); "
-            "name that one with --data, or build the model again"
-        )
+    why = unlike_recorded(path, facts["sha256"], "the model")
+    if why and data_path is None and not path.exists():
+        return None, f"{instead}: {why}"
+    if why:
+        raise ManifestError(f"{why}; name that one with --data, or build the model again" if path.exists() else why)
     try:
         how = ReadingSpec.from_manifest(facts)
     except (KeyError, TypeError) as problem:
@@ -378,12 +376,10 @@ def _change(manifest: Manifest) -> str:
         return f"the manifest names no data file that its rows could be held against: {counted}"
     if same is None and path.name == STANDARD_INPUT:
         return f"the model was built from the standard input: {counted} (--data names a file of it)"
-    if same is None:
-        return f"the data file {str(path)!r} is not there or cannot be read: {counted} (--data names it)"
-    return (
-        f"the data file {str(path)!r} has changed since the model was built (its SHA-256 is not the manifest's): "
-        f"{counted}"
-    )
+    try:
+        return f"{counted}: {unlike_recorded(path, manifest.facts['data']['sha256'], 'the model')}"
+    except (DataError, OSError, ValueError) as problem:
+        return f"{counted}: {problem}"
 
 
 def same_file(manifest: Manifest, data_path: str | Path | None = None) -> bool | None:

@@ -61,18 +61,18 @@ def test_a_data_file_that_has_changed_since_is_told(tmp_path):
     words = ("--model", "flowoct", "--depth", 1, "--encoding", "onehot", "-o", "m")
     assert odtc("build", "d.csv", *words, folder=tmp_path).code == 0
     solve(tmp_path)
-    assert "has changed" not in odtc("decode", "m.sol", folder=tmp_path).err
+    assert "SHA-256" not in odtc("decode", "m.sol", folder=tmp_path).err
     with (tmp_path / "d.csv").open("a") as data:
         data.write((MONKS / "monks-1.csv").read_text().splitlines()[1] + "\n")
     said = odtc("decode", "m.sol", folder=tmp_path)
-    assert said.code == 0 and said.err.count("has changed since the model was built") == 1
+    assert said.code == 0 and said.err.count("d.csv' is not the one of the model: its SHA-256 is another") == 1
     assert "the counts use the rows in the manifest" in said.err
     told = odtc("decode", "m.sol", "--json", folder=tmp_path).facts
-    assert told["same_file"] is False and "has changed" in told["data_note"]
+    assert told["same_file"] is False and "SHA-256" in told["data_note"]
     (tmp_path / "d.csv").rename(tmp_path / "e.csv")
     shutil.copy(MONKS / "monks-1.csv", tmp_path / "f.csv")
     said = odtc("decode", "m.sol", folder=tmp_path)
-    assert said.code == 0 and "d.csv' is not there" in said.err and "has changed" not in said.err
+    assert said.code == 0 and "d.csv' is not there" in said.err and "SHA-256" not in said.err
     told = odtc("decode", "m.sol", "--json", folder=tmp_path).facts
     assert told["same_file"] is None and "is not there" in told["data_note"]
     told = odtc("decode", "m.sol", "--json", "--data", "f.csv", folder=tmp_path).facts

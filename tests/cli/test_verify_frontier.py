@@ -211,7 +211,7 @@ def test_a_worse_tree_is_refused_without_a_search_if_another_tree_of_the_file_is
     ("forge", "why"),
     [
         (lambda facts: facts["source"].update(sha256="0" * 64), "SHA-256"),
-        (lambda facts: facts["source"].update(path="other.csv"), "is not there (--data names it)"),
+        (lambda facts: facts["source"].update(path="other.csv"), "is not there; name it with --data"),
         (lambda facts: facts.pop("source"), "names no data file"),
         (lambda facts: facts["model"].update(model="oct"), "cannot be built again"),
         (lambda facts: facts["model"].update(params={"no": 1}), "cannot be built again"),

@@ -650,6 +650,13 @@ def test_the_data_and_the_reading_of_a_tree_are_those_of_its_record_as_long_as_b
     assert odtc("fit", "d.csv", "--depth", 1, "--ignore", "b", "-o", "m", folder=tmp_path).code == 0
     tree, text = tmp_path / "m.tree.json", (tmp_path / "m.tree.json").read_text()
     assert data_of_tree(tree).resolve() == tmp_path / "d.csv" and reading_of_tree(tree)["ignore"] == ("b",)
+    delivered = tmp_path / "elsewhere" / "far" / "delivered"
+    delivered.mkdir(parents=True)
+    for name in ("m.tree.json", "m.run.json", "d.csv"):
+        (delivered / name).write_bytes((tmp_path / name).read_bytes())
+    record = delivered / "m.run.json"
+    record.write_text(record.read_text().replace('"path": "d.csv"', '"path": "../data/d.csv"'))
+    assert data_of_tree(delivered / "m.tree.json").resolve() == delivered / "d.csv"
     tree.write_text(text + " ")  # the record is of another tree
     assert data_of_tree(tree) is None and reading_of_tree(tree) == {}
     assert "the record of another tree" in refused(odtc("verify", "m.tree.json", folder=tmp_path))

@@ -171,7 +171,7 @@ def test_the_rows_of_a_certificate_are_those_of_its_file_and_of_no_other(tmp_pat
     assert where.samefile(file) and np.array_equal(rows.X, odtc.read(file).X) and rows.classes == ("no", "yes")
     (tmp_path / "moved").mkdir()
     file.rename(tmp_path / "moved" / "d.csv")
-    with pytest.raises(CertificateError, match="d.csv. of the certificate .* is not there; name it with --data"):
+    with pytest.raises(CertificateError, match="the certificate .*d.csv. is not there; name it with --data"):
         certified_rows(path, facts)
     where, rows = certified_rows(path, facts, tmp_path / "moved" / "d.csv")
     assert where == tmp_path / "moved" / "d.csv" and rows.n_rows == 24

@@ -123,7 +123,7 @@ def test_a_record_that_is_not_of_the_run_is_no_run(run, tmp_path):
     for words, said in (
         ({"schema": "odtc.run/9"}, "m.run.json has the schema 'odtc.run/9', expected "),
         ({"fit__tree": {"sha256": "0" * 64}}, "m.run.json is the record of another tree than m.tree.json"),
-        ({"fit__data": {"path": "no.csv"}}, "is not there, so nothing is counted again; name it with --data"),
+        ({"fit__data": {"path": "no.csv"}}, "no.csv' is not there; name it with --data"),
         ({"fit__data": {"sha256": "0" * 64}}, "is not the one of the run: its SHA-256 is another"),
         ({"fit__model": {"model": "none"}}, "m.run.json could not be read as the record of this run: "),
         ({"termination": "over"}, "m.run.json could not be read as the record of this run: "),

@@ -11,7 +11,7 @@ from odtc.base.commit import together
 from odtc.base.text import count_of
 from odtc.data.cells.data_files import recorded_data
 from odtc.data.dataset import Dataset
-from odtc.data.reading import read_as
+from odtc.data.reading import read_as, unlike_recorded
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import CertificateError, ChoiceError, DataError, TimeLimitReached
@@ -72,10 +72,8 @@ def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[P
             f"the certificate {str(path)!r} does not say of which data file it is; name it with --data"
         )
     file = recorded_data(path, source.get("path", ""), data)
-    if not file.exists():
-        raise CertificateError(
-            f"the data file {str(file)!r} of the certificate {str(path)!r} is not there; name it with --data"
-        )
+    if why := unlike_recorded(file, None, "the certificate"):
+        raise CertificateError(f"cannot check the certificate {str(path)!r}: {why}")
     try:
         told = {"categorical": (), "numeric": (), "weights": None} | source
         return file, read_as(file, ReadingSpec.from_manifest(told))

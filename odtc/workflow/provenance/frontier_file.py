@@ -16,7 +16,7 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import command, option
 from odtc.data.cells.data_files import recorded_data
 from odtc.data.dataset import Dataset
-from odtc.data.reading import fingerprint, read_as
+from odtc.data.reading import read_as, unlike_recorded
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, TimeLimitReached, TreeError
 from odtc.model.feasibility import Check
@@ -194,13 +194,8 @@ def _data(facts: dict, path: Path, data: Path | None) -> Dataset:
             f"earlier odtc; make it again from a data file with {command('frontier')}"
         )
     where = recorded_data(path, source["path"], data)
-    if not where.is_file():
-        raise TreeError(f"cannot verify {str(path)!r}: the data file {str(where)!r} is not there (--data names it)")
-    if fingerprint(where) != source["sha256"]:
-        raise TreeError(
-            f"cannot verify {str(path)!r}: the data file {str(where)!r} is not the one of the frontier: its SHA-256 is "
-            "another"
-        )
+    if why := unlike_recorded(where, source["sha256"], "the frontier"):
+        raise TreeError(f"cannot verify {str(path)!r}: {why}")
     try:
         return read_as(where, ReadingSpec.from_manifest(source))
     except (DataError, ChoiceError, KeyError, TypeError, ValueError) as problem:

@@ -15,6 +15,7 @@ from odtc.base.json_schema import FLAG, NOT_WHOLE, REAL, TEXT, explain_error, re
 from odtc.base.spec_fields import command_words, fields_by_name, plain
 from odtc.base.text import did_you_mean
 from odtc.base.wording import flag
+from odtc.data.cells.data_files import recorded_data
 from odtc.data.cost_matrix import cost_text
 from odtc.data.reading import fingerprint
 from odtc.data.reading_spec import CLASSIFICATION
@@ -67,7 +68,7 @@ def data_of_tree(tree_path: Path) -> Path | None:
     """Return the data file that a tree was trained on, by the record or the manifest next to it; None if neither names
     one that is there and unchanged. Raises TreeError if one of them is broken."""
     stated = RunOfTree(tree_path).told.get("data", {})
-    path = tree_path.resolve().parent / (stated.get("path") or "")
+    path = recorded_data(tree_path, stated.get("path") or "")
     same = path.is_file() and stated.get("sha256") == fingerprint(path)
     return Path(os.path.relpath(path)) if same else None
 

@@ -16,7 +16,7 @@ from odtc.base.spec_fields import fields_by_name
 from odtc.base.value_class import value_class
 from odtc.data.cells.data_files import recorded_data
 from odtc.data.codebook import codebook_of, with_labels
-from odtc.data.reading import fingerprint, read_as
+from odtc.data.reading import fingerprint, read_as, unlike_recorded
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
@@ -97,12 +97,8 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
         if told["tree"]["sha256"] != fingerprint(tree_path):
             return OpenedFit(note=f"{path.name} is the record of another tree than {tree_path.name}")
         where = recorded_data(path, told["data"]["path"], data)
-        if not where.is_file():
-            return OpenedFit(
-                note=f"the data file {str(where)!r} is not there, so nothing is counted again; name it with --data"
-            )
-        if fingerprint(where) != told["data"]["sha256"]:
-            return OpenedFit(note=f"the data file {str(where)!r} is not the one of the run: its SHA-256 is another")
+        if why := unlike_recorded(where, told["data"]["sha256"], "the run"):
+            return OpenedFit(note=f"nothing is counted again: {why}")
         spec = _spec(facts)
         if spec.reading.labels is not None:
             labels = os.path.relpath(path.resolve().parent / spec.reading.labels)
