@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from odtc.base.atomic_write import new_file
 from odtc.base.commit import together
 from odtc.base.wording import option
-from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, ContradictionError
 from odtc.model.solution import Solution
 from odtc.problem.formulation import Learner, SearchesItself
@@ -114,7 +113,7 @@ class FileSink(Sink):
         self.pool, self.within, self.log, self.certificate = pool, within, log, certificate
         self.stem, self.files, self.tree, self.uncertified = "", [], None, ""
         self._mark, self._built, self._logs, self._start = "", [], [], None
-        self._modelless = self._sums = False
+        self._modelless = False
 
     @property
     def search_part(self) -> float:
@@ -122,9 +121,7 @@ class FileSink(Sink):
 
     @property
     def wants_model(self) -> str:
-        # A model of leaves that cost sums folds no levels: its states are many, and the list can do without most.
-        listed = self.pool is not None and not self._sums
-        asked = {"--format": self.format, "--keep": self.keep, "--pool": listed}
+        asked = {"--format": self.format, "--keep": self.keep}
         return next((f"{name} needs a model" for name, stands in asked.items() if stands), "")
 
     def for_round(self, number: int) -> "FileSink":
@@ -134,7 +131,7 @@ class FileSink(Sink):
         return sink
 
     def posed(self, problem: Problem, spec: RunSpec) -> None:
-        self.stem, self._sums = self._stem_of(problem) + self._mark, TASKS.get(problem.encoded.task).MOMENTS
+        self.stem = self._stem_of(problem) + self._mark
         self._start = spec.model.start
         if self.pool is not None or self.within is not None:
             from odtc.workflow import near_optimal  # imported only if needed, so that the command starts sooner
@@ -190,8 +187,7 @@ class FileSink(Sink):
             raise ChoiceError(
                 f"{asked}, which {option('model', spec.model.model)} does not have; leave {option('model')} out"
             )
-        listed = self.pool is not None and not self._sums
-        options = {option("solver"): solving.solver, "--format": self.format, "--keep": self.keep, "--pool": listed}
+        options = {option("solver"): solving.solver, "--format": self.format, "--keep": self.keep}
         for other, stands in options.items():
             if stands:
                 raise ChoiceError(f"{asked}, and with {other} a solver proves the tree; leave {other} out")

@@ -32,14 +32,29 @@ def test_short_constraints_of_fit_are_those_of_certify_and_frontier(tmp_path):
     assert curve.code == 0 and curve.facts["points"][0]["objective"] == fitted.facts["objective"]
 
 
-@pytest.mark.parametrize(
-    "option", ["--solver highs", "--format lp", "--pool 3", "--model cart", "--select convex_hull"]
-)
+@pytest.mark.parametrize("option", ["--solver highs", "--format lp", "--model cart", "--select convex_hull"])
 def test_no_certificate_can_come_of_another_proof(option, tmp_path):
     said = odtc("fit", DATA, "--certificate", "-o", "m", *option.split(), folder=tmp_path)
     assert (
         said.code in (1, 2) and said.err.endswith(f"leave {option.split()[0]} out\n") and not list(tmp_path.iterdir())
     )
+
+
+def test_a_list_of_trees_over_all_thresholds_needs_no_model_and_has_a_certificate(tmp_path):
+    """The list is the beginning of the set of near-optimal trees, which is counted in another way."""
+    rng = np.random.default_rng(3)
+    lines = [",".join(map(str, [*rng.normal(size=4).round(2), rng.integers(0, 2)])) for _ in range(120)]
+    (tmp_path / "d.csv").write_text("\n".join(["a,b,c,d,y", *lines]) + "\n")
+    said = odtc(*"fit d.csv --depth 2 --certificate --pool 40 -o m --json".split(), folder=tmp_path)
+    assert (
+        said.code == 0 and said.facts["certified"] and {"m.certificate.json", "m.pool.json"} <= set(said.facts["files"])
+    )
+    listed = json.loads((tmp_path / "m.pool.json").read_text())["trees"]
+    near = odtc(*"fit d.csv --depth 2 --within 3 -o n --json".split(), folder=tmp_path)
+    counted = json.loads((tmp_path / "n.near-optimal.json").read_text())["objectives"]
+    assert near.code == 0 and sum(trees for _, trees in counted) >= 40 == len(listed)
+    expected = [objective for objective, trees in counted for _ in range(trees)]
+    assert [tree["objective"] for tree in listed] == expected[:40]
 
 
 def test_where_no_tree_can_be_the_command_that_certifies_it_is_named(tmp_path):

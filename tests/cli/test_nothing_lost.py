@@ -45,7 +45,7 @@ def test_a_solution_that_cannot_be_written_leaves_the_older_model_and_its_own(tm
     [
         (FIT, "odtc.workflow.artifacts.write_tree", "proved optimal, certified: objective "),
         ((*FIT, "--model", "flowoct"), "odtc.workflow.files_of_models.write_solution", "proved optimal: objective "),
-        ((*FIT, "--pool", 2), "odtc.workflow.near_optimal.write_text", "proved optimal: objective "),
+        ((*FIT, "--pool", 2), "odtc.workflow.near_optimal.write_text", "proved optimal, certified: objective "),
         (
             ("certify", DATA, "--depth", 1, "-o", "c.certificate.json"),
             "odtc.workflow.artifacts.write_tree",

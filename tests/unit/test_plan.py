@@ -106,7 +106,7 @@ def test_several_models_have_a_plan_each(xor, nothing_runs):
     [
         (("fit",), "search"),
         (("fit", "--format", "mps"), "model"),
-        (("fit", "--pool", 3), "model"),
+        (("fit", "--pool", 3), "search"),
         (("fit", "--solver", "highs,highs-cli"), "model"),
         (("build",), "model"),
         (("frontier", "--vary", "leaves <= 1:3"), "search"),

@@ -1,9 +1,13 @@
-"""The trees of a problem in the order of their objectives, over the states of the dynamic program.
+"""The trees of a problem in the order of their objectives.
 
 A tree is ranked if each of its subtrees costs less than a single leaf there, and its leaves predict the labels of least
-cost. So no two trees differ only by a branch node that is not needed (odtc.algorithms.dp.k_best). Under constraints on
-more than the rows of leaves every tree that satisfies them is ranked, with any labels of its leaves.
+cost. So no two trees differ only by a branch node that is not needed. Where labels have whole costs, the trees come
+from the set of all trees within a budget that grows (odtc.algorithms.near_optimal.tree_set); otherwise from the states
+of the dynamic program (odtc.algorithms.dp.k_best). Under constraints on more than the rows of leaves every tree that
+satisfies them is ranked, with any labels of its leaves.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -11,17 +15,25 @@ from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.engines import FEW_TESTS
 from odtc.algorithms.dp.k_best import Derivations, DerivedTree, OutOfMemory
 from odtc.algorithms.near_optimal.constrained_list import ConstrainedList, OpenCases
+from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
+from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
+from odtc.base.memory import available
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.forms import ROWS, moments
+from odtc.formulations.dpflow.near_optimal_set import MOST_CELLS
 from odtc.formulations.dpflow.program import Program
-from odtc.problem.constraints.constraint import broken
+from odtc.heuristics.ranked_splits import RankedSplits
+from odtc.problem.constraints.constraint import broken, least_rows
 from odtc.problem.constraints.kind import Constraint
+from odtc.problem.exact_objective import plain_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
+TREE_BYTES = 300  # bytes of each node of a tree in a list
+FIRST_STEP = 0.0005  # of the best cost: how much more the trees after those of this cost may cost at first
 OR_LISTED = ", or add --pool K, which lists the best K that satisfy it"
 
 
@@ -63,9 +75,100 @@ def _beyond_rows(problem: Problem) -> Constraint | None:
     return next((given for given in problem.constraints if given.name not in ROWS), None)
 
 
-def ranking_of(problem: Problem) -> "DpflowRanking | ConstrainedRanking":
+def ranking_of(problem: Problem) -> "SearchedRanking | DpflowRanking | ConstrainedRanking":
     """Return the trees in the order of their objectives."""
-    return DpflowRanking(problem) if _beyond_rows(problem) is None else ConstrainedRanking(problem)
+    if _beyond_rows(problem) is not None:
+        return ConstrainedRanking(problem)
+    if not moments.by_moments(problem) and plain_costs(problem).exact:
+        ranking = SearchedRanking(problem)
+        if ranking.n_cells <= MOST_CELLS:
+            return ranking
+    return DpflowRanking(problem)
+
+
+class SearchedRanking:
+    """The trees of one problem whose labels have whole costs, over sets of all trees within a growing budget.
+
+    The first budget is the cost of the best tree, which a search proves. Whenever a set has no further tree, the
+    distance from the best cost doubles, up to the cost of a single leaf, because no ranked tree costs more.
+    """
+
+    def __init__(self, problem: Problem):
+        self._problem, encoded, costs = problem, problem.encoded, plain_costs(problem)
+        terms = float(costs.price), least_rows(problem), costs.loss.astype(float)
+        self._splits = RankedSplits(encoded, *terms, keep=True, apart=bool(encoded.by_column))
+        self._search = RankSearch(self._splits.ranked, deadline.check)
+        self._rows = TreeRows(self._splits.ranked)
+        self._root = self._rows.part(np.arange(self._rows.n))
+        self._set: TreeSet | None = None
+        self._listed: Iterator[tuple | None] = iter(())
+        self._found: list[tuple | None] = []
+        room = available()
+        self._room = np.inf if room is None else room / 2
+
+    @property
+    def n_cells(self) -> int:
+        """Return the size of the table of all ranked trees by branch nodes and cost."""
+        return 2**self._problem.topology.depth * self._root.leaf
+
+    def tree(self, number: int) -> HeapTree | None:
+        """Return the tree with this number, from 0; None after the last tree."""
+        while len(self._found) <= number:
+            deadline.check()
+            if len(self._found) * TREE_BYTES * 2**self._problem.topology.depth > self._room:
+                raise OutOfMemory
+            try:
+                self._found.append(next(self._listed))
+            except StopIteration:
+                if not self._widen():
+                    return None
+        return self._splits.heap_tree(self._found[number], self._problem.topology)
+
+    def at_least(self, within: float | None) -> int:
+        """Return a lower bound on the number of trees with an objective of at most `within` above the best (None:
+        any)."""
+        counted = within is None and self._set is not None and not self._rows.units.price
+        return self._set.table.total if counted else len(self._found)
+
+    def _widen(self) -> bool:
+        """Count the trees within a larger budget, and begin to list those that are new; False if there are none."""
+        depth, units, seen = self._problem.topology.depth, self._rows.units, -1
+        if self._set is None:
+            self._search.dive(depth)
+            self._search.solve(depth)
+            budget = self._search.known(depth).upper
+        else:
+            seen, best = self._set.budget, self._search.known(depth).upper
+            more = max(units.unit, round(best * FIRST_STEP), 2 * (seen - best))
+            budget = min(best + more, units.cost(0, self._root.leaf))
+        if budget <= seen:
+            return False
+        self._set = TreeSet(self._rows, self._search, depth, budget)
+        self._set.count()
+        if self._set.stopped == "an interruption":
+            raise KeyboardInterrupt
+        if not self._set.complete:
+            raise TimeLimitReached if deadline.is_over() else MemoryError
+        trees = self._set.trees()
+        self._listed = (tree for cost, tree in trees if cost > seen and self._is_needed(tree, self._root.rows))
+        return True
+
+    def _is_needed(self, tree: tuple | None, rows: np.ndarray) -> bool:
+        """Return whether each subtree costs less than a leaf on its rows."""
+        return not self._rows.units.price or self._cost(tree, rows) is not None
+
+    def _cost(self, tree: tuple | None, rows: np.ndarray) -> int | None:
+        """Return the cost of a tree on these rows; None if it, or a subtree, costs as much as a leaf."""
+        units = self._rows.units
+        leaf = units.cost(0, int(self._rows.loss[rows].sum(axis=0).min()))
+        if tree is None:
+            return leaf
+        column, rank, *below = tree
+        left = self._rows.rank[column, rows] <= rank
+        sides = [self._cost(one, part) for one, part in zip(below, (rows[left], rows[~left]))]
+        if None in sides or (cost := units.price + sum(sides)) >= leaf:
+            return None
+        return cost
 
 
 class DpflowRanking:
