@@ -43,7 +43,7 @@ WORDED = {
     "threshold_columns.features_of: a column has splits on several": "there are more names than columns",
     "interval_bound.of_root: nothing leads to entry": "there are no rows to look at",
     "interval_bound._hold: a state holds no rows": "a label costs nothing on no rows",
-    "interval_bound._hold: it evaluates column": "the column is looked up by its number",
+    "interval_bound._named_bounds: it evaluates column": "the column is looked up by its number",
     "interval_bound._child: it names state": "the state is looked up by its number",
     "threshold_columns.rank_columns: it has no columns of splits": "there is nothing to stack",
     "constrained_certificate._check_cases: the certificate lists an invalid case:": "not one of the sets",
@@ -380,17 +380,17 @@ FORGERIES = {
     "interval_bound._hold: a single label costs": lambda: ranked(
         depth=3, price=0.9, states=["5,0,0,1,0", "9"], bound=5
     ),
-    "interval_bound._hold: by its own numbers a split": lambda: ranked(depth=3, states=["1,0,0,0,0"]),
-    "interval_bound._hold: a tree of three levels costs": lambda: ranked(
+    "interval_bound._hold_by_cuts: by its own numbers a split": lambda: ranked(depth=3, states=["1,0,0,0,0"]),
+    "interval_bound._hold_three_levels: a tree of three levels costs": lambda: ranked(
         depth=3, states=["2"], bound=2, claim=2, tree=true("labels")["tree"]
     ),
-    "interval_bound._hold: a state of the last levels": lambda: ranked(states=["2,0,0,0,0"]),
-    "interval_bound._hold: it evaluates column": lambda: ranked(EASY, 3, states=["0,9,0,0,0"]),
-    "interval_bound._hold: it evaluates a split that separates": lambda: ranked(
+    "interval_bound._hold_last_levels: a state of the last levels": lambda: ranked(states=["2,0,0,0,0"]),
+    "interval_bound._named_bounds: it evaluates column": lambda: ranked(EASY, 3, states=["0,9,0,0,0"]),
+    "interval_bound._named_bounds: it evaluates a split that separates": lambda: ranked(
         EASY, 4, states=["0,0,0,1,0", "0,0,1,0,0"]
     ),
-    "interval_bound._hold: one split costs less than the": lambda: ranked(depth=1, **WORSE),
-    "interval_bound._hold: without a split all rows are": lambda: ranked(EASY, 3, states=["0,3,0,1,1", "0"]),
+    "interval_bound._hold_last_levels: one split costs less than the": lambda: ranked(depth=1, **WORSE),
+    "interval_bound._named_bounds: without a split all rows are": lambda: ranked(EASY, 3, states=["0,3,0,1,1", "0"]),
     "interval_bound._child: it names state": lambda: ranked(EASY, 3, states=["0,0,0,5,0", ""]),
     "interval_bound._child: a bound without a least number": lambda: ranked(
         EASY, 4, least=2, states=["0,0,0,1,0", "f0,1,0,1,0", "0"]
