@@ -50,7 +50,9 @@ def test_a_constraint_that_is_close_is_answered_by_the_one_that_is_meant(text, m
     assert advice(text) == meant
 
 
-@pytest.mark.parametrize("text", ["precision > 0.5", "specificity[1] >= 0.9", "error <= 0.1", "fnr >= 0.1"])
+@pytest.mark.parametrize(
+    "text", ["precision > 0.5", "specificity[1] >= 0.9", "error <= 0.1", "fnr >= 0.1", "parity <= 0.1", "odds <= 0.1"]
+)
 def test_a_guess_whose_arguments_do_not_fit_is_answered_by_an_example(text):
     advice(text)
 

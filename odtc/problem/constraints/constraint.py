@@ -151,9 +151,10 @@ def _unknown(text: str, name: str, encoded: Encoded) -> str:
     meant = MEANT.get(name.casefold(), "")
     if meant not in CONSTRAINTS.names():
         near = difflib.get_close_matches(name.casefold(), CONSTRAINTS.names(), n=1, cutoff=0.6)
+        near += [kind for kind in CONSTRAINTS.names() if name.casefold() in kind.split("_")]
         if not near:
             return f"unknown constraint {name!r}; known: {', '.join(CONSTRAINTS.names())}"
-        (meant,) = near
+        meant = near[0]
     short = f", or {option(SHORT[meant])}" if meant in SHORT else ""
     usable, said = TASKS.get(encoded.task).CLASSES or CONSTRAINTS.get(meant).SUBJECT not in OF_CLASSES, ""
     if usable:
