@@ -38,6 +38,7 @@ from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.workflow.constrained.assured_fit import fit_assured
 from odtc.workflow.decoding import without_model
 from odtc.workflow.near_optimal import near_optimal
+from odtc.workflow.near_optimal_set import Within
 from odtc.workflow.provenance.settings import reading_of_tree
 from odtc.workflow.results.fit import Fit
 from odtc.workflow.run import run
@@ -144,7 +145,7 @@ def refit(
     spec: RunSpec,
     old: Tree,
     data: Dataset,
-    within: float | None = None,
+    within: float | str | None = None,
     most: int = 200,
     test=None,
     reporter: Reporter | None = None,
@@ -158,9 +159,9 @@ def refit(
     old : Tree
     data : Dataset
         The new rows.
-    within : float or None
-        How much more than the best a tree may cost, in the objective; by default SHARE of the weight of the rows, for a
-        task other than classification SHARE of the cost of one leaf for all rows.
+    within : float, str or None
+        How much more than the best a tree may cost, in the objective; "5%" is a share of the best. By default SHARE of
+        the weight of the rows, for a task other than classification SHARE of the cost of one leaf for all rows.
     most : int
         How many near-optimal trees are compared at most, if the formulation can rank them. The old tree over the new
         splits is always among them, if it is near enough.
@@ -186,7 +187,7 @@ def refit(
     else:
         best = fit_assured(spec, data, spec.confidence, test, reporter=reporter)
     problem = best.problem
-    within = _share_of_cost(problem) if within is None else within
+    within = _share_of_cost(problem) if within is None else Within.of(within).above(best.proof.objective)
     projection = project_tree(old, problem)
     own = _with_own_labels(old, projection.heap, problem)
     seconds = min(deadline.limit_left(began, spec.solving.time_limit) or SEARCH, SEARCH)
@@ -249,10 +250,12 @@ def _completed(best: Fit, heap: HeapTree, cost: float, simplify: bool) -> Fit:
     return replace(done, requested=best.requested, confidence=best.confidence, closest=not as_good)
 
 
-def expect_nearness(within: float | None, most: int) -> None:
-    """Raise ChoiceError for a distance or a number of trees that is too small."""
-    if (within is not None and not within >= 0) or most < 1:
-        raise ChoiceError(f"expected --within of at least 0 and --pool of at least 1, got {within} and {most}")
+def expect_nearness(within: float | str | None, most: int) -> None:
+    """Raise ChoiceError for a distance that is none, or a number of trees that is too small."""
+    if within is not None:
+        Within.of(within)
+    if most < 1:
+        raise ChoiceError(f"expected --pool of at least 1, got {most}")
 
 
 def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:

@@ -943,7 +943,7 @@ def test_a_table_of_a_task_is_inspected_and_refitted_near_its_old_tree(fitted_ta
     old, now = again["drift"]["figures"]["old_now"], again["drift"]["figures"]["new_now"]
     assert old == pytest.approx(now) == again["metrics"]["training"][FIGURES[name]]
     page = (fitted_tasks / f"again_{name}.drift.html").read_text(encoding="utf-8")
-    assert "would answer now" in page and "% of the new rows correct" not in page
+    assert "would predict now" in page and "% of the new rows correct" not in page
     refused = command(*words, "--task", "other", folder=fitted_tasks)
     assert refused.code in (1, 2) and f"the task of the old tree, {name}" in refused.err
 

@@ -95,8 +95,10 @@ def test_the_chosen_tree_is_the_closest_of_all_that_are_near_enough(tmp_path):
     encoded = pose(dataset, "dpflow", 1).encoded
     stumps = [np.where(test.left(dataset.X), a, b) for test, a, b in product(encoded.splits, range(2), range(2))]
     best = min(int((stump != dataset.y).sum()) for stump in stumps)
-    for within in (0, 3, 12):
-        done = refit(spec, old, dataset, within)
+    for given in (0, "20%", 3, 12):
+        done = refit(spec, old, dataset, given)
+        within = best / 5 if given == "20%" else given
+        assert done.within == pytest.approx(within)
         # Leaves of near-optimal trees predict what costs least; the old labels are tried beside these.
         near = [stump for stump in stumps if (stump != dataset.y).sum() <= best + within]
         least = min((stump != said).mean() for stump in near)

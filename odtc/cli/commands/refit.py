@@ -52,12 +52,12 @@ Confidence = Annotated[
     float | None, value_option("--confidence", "P", "As for `odtc fit`.", parser=share, rich_help_panel=DATA)
 ]
 Within = Annotated[
-    float | None,
+    str | None,
     value_option(
         "--within",
         "E",
-        "Allowed distance from the best objective (default: 1 % of the weight of the rows, or of the cost of "
-        "one leaf).",
+        "Allowed distance from the best objective, such as 3 or 5% (default: 1 % of the weight of the rows, or of "
+        "the cost of one leaf).",
     ),
 ]
 OldData = Annotated[

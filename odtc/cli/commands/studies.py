@@ -374,7 +374,7 @@ def nested_text(honest, settings, task, terms: Mapping) -> str:
     )
     return (
         f"nested    {score} (sd {deviation.lstrip('-').removesuffix(' %')}) on {len(honest.scores)} parts that took "
-        f"no part in the choice, of which their folds had said {said}; "
+        f"no part in the choice, where the cross-validation that chose said {said}; "
         f"{len(times)} of {len(settings)} settings {'was' if len(times) == 1 else 'were'} chosen, "
         + (
             "each once"
