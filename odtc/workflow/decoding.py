@@ -23,7 +23,6 @@ from odtc.problem.exact_objective import comparable_cost, costs_no_more, settled
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_heap, simplify_tree
-from odtc.verification.known_trees import is_below
 from odtc.verification.verify import (
     one_leaf,
     proves,
@@ -318,6 +317,7 @@ def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) ->
         The best known tree that satisfies the constraints: `own`, the tree of the search, or CART's. The model may have
         no point for it, because its numbers are rounded.
     """
+    from odtc.verification.known_trees import is_below  # it loads the modules of models, which a search does not need
     from odtc.workflow.provenance.searched_again import SECONDS, search_again
 
     withdrawn = solution.termination == Termination.UNKNOWN
