@@ -93,13 +93,19 @@ def _two_level_costs(graph: Graph) -> np.ndarray:
         for s in range(last.n_states):
             stop[s] = min(stop[s], graph.price + stump_costs(rows, last.members(s, len(rows.X)), graph.price).min())
         return stop
+    is_known = np.zeros(last.n_states + 1, bool)
+    is_known[-1] = True  # the place of -1, no state
     for s in np.unique(above.state).tolist():
         deadline.check()
         arcs = slice(*above.first[s : s + 2])
-        sides, below = costs.of(above.members(s, len(rows.X)))[:, above.split[arcs]], above.below[arcs]
+        below = above.below[arcs]
+        if is_known[below].all():  # most states are below several others
+            continue
+        sides = costs.of(above.members(s, len(rows.X)))[:, above.split[arcs]]
         for side in (0, 1):
             on = below[:, side] >= 0
             stop[below[on, side]] = sides[side, on]
+        is_known[below] = True
     return stop
 
 
