@@ -561,8 +561,9 @@ def test_how_columns_were_read_is_bound_and_said(key, name, tmp_path):
     [
         ({"n_targets": 1}, "1 target"),
         ({"n_targets": 1200}, "1,200 targets"),
-        ({"n_cases": 1, "n_listed": 1}, "1 case, 1 listed"),
-        ({"n_cases": 17, "n_listed": 0}, "17 cases, 0 listed"),
+        ({"n_cases": 1, "n_listed": 1}, "1 case, 1 of them with a list of its trees"),
+        ({"n_cases": 17, "n_listed": 12}, "17 cases, 12 of them with a list of their trees"),
+        ({"n_cases": 17, "n_listed": 0}, "17 cases"),
     ],
 )
 def test_what_was_checked_is_counted_in_words(steps, words):

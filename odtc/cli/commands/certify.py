@@ -241,7 +241,11 @@ def _steps(proof) -> str:
     if proof.steps == {"n_targets": 0}:
         return "no targets, as rows alike in every split cost as much"
     named = {name.removeprefix("n_").replace("_", " "): count for name, count in proof.steps.items()}
-    return ", ".join(f"{count:,} {name.removesuffix('s') if count == 1 else name}" for name, count in named.items())
+    listed = named.pop("listed", 0)
+    words = [f"{count:,} {name.removesuffix('s') if count == 1 else name}" for name, count in named.items()]
+    if listed:
+        words.append(f"{listed:,} of them with a list of {'its' if listed == 1 else 'their'} trees")
+    return ", ".join(words)
 
 
 def _satisfying(proof) -> str:
