@@ -128,6 +128,10 @@ def _open(given, data, seconds: float | None) -> Run:
     path = next(
         (path for path in (Path(stem + ".tree.json"), Path(text)) if path.is_file() and path.suffix == ".json"), None
     )
+    if path is None and Path(text).is_file():
+        raise TreeError(
+            f"expected a run or a tree in JSON, got the file {text!r}; name a file of rows with {option('data')}"
+        )
     if path is None:
         raise TreeError(
             f"found no run {stem!r}: neither STEM.tree.json nor STEM.sol with STEM{SUFFIX} is there; give the STEM of "

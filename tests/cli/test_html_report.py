@@ -310,6 +310,8 @@ def test_a_report_without_a_run_is_a_sentence(tmp_path):
         open_run(tmp_path / "nothing")
     said = odtc("report", "nothing", folder=tmp_path)
     assert said.code == 1 and "found no run 'nothing'" in said.err and not list(tmp_path.iterdir())
+    rows = odtc("report", MONKS / "monks-1.csv", folder=tmp_path)
+    assert rows.code == 1 and rows.err.endswith("name a file of rows with --data\n")
 
 
 def test_the_plot_is_steps_between_known_values():
