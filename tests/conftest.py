@@ -44,6 +44,11 @@ SLOW = (
 )
 
 
+def pytest_make_parametrize_id(config, val, argname):
+    """Name bytes by their number: packed ones hold the time, so that two workers would collect different tests."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) else None
+
+
 @pytest.fixture
 def told_on_command_line():
     """Sentences name options as a run of the command line does."""
