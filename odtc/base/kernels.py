@@ -179,17 +179,17 @@ def _compiled(kernel: Kernel, kinds: tuple[Any, ...]) -> Callable[..., Any]:
         wanted = tuple(map(_numba_type, kinds))
         with _linked_only(dispatcher.targetctx):
             dispatcher.compile(wanted)
-            library = dispatcher.overloads[wanted].library
+            result = dispatcher.overloads[wanted]
+            library = result.library
             library.finalize()
         library._optimize_final_module()
         library._finalize_final_module()
         code: bytes = library._get_compiled_object()
-        fndesc, environment = dispatcher.overloads[wanted].fndesc, dispatcher.overloads[wanted].environment
         functions = library._final_module.functions
         facts = {
-            "wrapper": fndesc.llvm_cpython_wrapper_name,
-            "environment": dispatcher.targetctx.get_env_name(fndesc),
-            "dtypes": [np.dtype(one).str for one in environment.consts],
+            "wrapper": result.fndesc.llvm_cpython_wrapper_name,
+            "environment": dispatcher.targetctx.get_env_name(result.fndesc),
+            "dtypes": [np.dtype(one).str for one in result.environment.consts],
             "needs": [one.name for one in functions if one.is_declaration and not one.name.startswith("llvm.")],
         }
     except (AttributeError, KeyError, TypeError):  # another numba names its parts otherwise

@@ -139,7 +139,7 @@ def many(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranking", [ranked_trees.SearchedRanking, ranked_trees.DpflowRanking])
+@pytest.mark.parametrize("ranking", [ranked_trees.ranking_of, ranked_trees.DpflowRanking])
 def test_a_pool_ends_with_the_time_the_memory_or_a_word(ranking, many, monkeypatch):
     monkeypatch.setattr(ranked_trees, "ranking_of", ranking)
     problem = pipeline.pose(many / "many.csv", "dpflow", 3)

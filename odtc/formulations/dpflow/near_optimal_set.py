@@ -21,7 +21,7 @@ from odtc.base.whole_numbers import as_written
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.constraints.constraint import least_rows
-from odtc.problem.exact_objective import comparable_cost, plain_costs, same_objective
+from odtc.problem.exact_objective import WholeCosts, comparable_cost, plain_costs, same_objective
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
@@ -29,6 +29,19 @@ MOST_CELLS = 20_000_000  # maximum size of the table of trees by branch nodes an
 ROUNDING = 1e-9  # error of sums that are not whole numbers, relative to the largest cost of all rows
 PROOF = 0.5  # fraction of the time for the proof of the best tree
 COUNT = 0.7  # fraction of the time that then remains, for the count
+
+
+def splits_of_sets(problem: Problem, costs: WholeCosts) -> RankedSplits:
+    """Return the ordered splits of a problem for sets of its trees, in which splits count as different even if they
+    separate only rows that cost the same.
+
+    Parameters
+    ----------
+    problem : Problem, whose constraints are on the rows of leaves at most
+    costs : WholeCosts, its `plain_costs`
+    """
+    terms = float(costs.price), least_rows(problem), costs.loss.astype(float)
+    return RankedSplits(problem.encoded, *terms, keep=True, apart=bool(problem.encoded.by_column))
 
 
 class DpflowNearOptimalTrees:
@@ -48,10 +61,8 @@ class DpflowNearOptimalTrees:
     """
 
     def __init__(self, problem: Problem, within: float, relative: bool = False, known: HeapTree | None = None):
-        self.problem, encoded, depth = problem, problem.encoded, problem.topology.depth
-        costs = plain_costs(problem)
-        terms = float(costs.price), least_rows(problem), costs.loss.astype(float)
-        self._splits, self._step = RankedSplits(encoded, *terms, keep=True, apart=bool(encoded.by_column)), costs.step
+        self.problem, depth, costs = problem, problem.topology.depth, plain_costs(problem)
+        self._splits, self._step = splits_of_sets(problem, costs), costs.step
         self._ranked = self._splits.ranked
         search = RankSearch(self._ranked, deadline.check)
         self.proved = self._prove(search, depth)

@@ -23,12 +23,11 @@ from odtc.base.wording import option
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.forms import ROWS, moments
-from odtc.formulations.dpflow.near_optimal_set import MOST_CELLS
+from odtc.formulations.dpflow.near_optimal_set import MOST_CELLS, splits_of_sets
 from odtc.formulations.dpflow.program import Program
-from odtc.heuristics.ranked_splits import RankedSplits
-from odtc.problem.constraints.constraint import broken, least_rows
+from odtc.problem.constraints.constraint import broken
 from odtc.problem.constraints.kind import Constraint
-from odtc.problem.exact_objective import plain_costs
+from odtc.problem.exact_objective import WholeCosts, plain_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
@@ -79,8 +78,8 @@ def ranking_of(problem: Problem) -> "SearchedRanking | DpflowRanking | Constrain
     """Return the trees in the order of their objectives."""
     if _beyond_rows(problem) is not None:
         return ConstrainedRanking(problem)
-    if not moments.by_moments(problem) and plain_costs(problem).exact:
-        ranking = SearchedRanking(problem)
+    if not moments.by_moments(problem) and (costs := plain_costs(problem)).exact:
+        ranking = SearchedRanking(problem, costs)
         if ranking.n_cells <= MOST_CELLS:
             return ranking
     return DpflowRanking(problem)
@@ -93,10 +92,8 @@ class SearchedRanking:
     distance from the best cost doubles, up to the cost of a single leaf, because no ranked tree costs more.
     """
 
-    def __init__(self, problem: Problem):
-        self._problem, encoded, costs = problem, problem.encoded, plain_costs(problem)
-        terms = float(costs.price), least_rows(problem), costs.loss.astype(float)
-        self._splits = RankedSplits(encoded, *terms, keep=True, apart=bool(encoded.by_column))
+    def __init__(self, problem: Problem, costs: WholeCosts):
+        self._problem, self._splits = problem, splits_of_sets(problem, costs)
         self._search = RankSearch(self._splits.ranked, deadline.check)
         self._rows = TreeRows(self._splits.ranked)
         self._root = self._rows.part(np.arange(self._rows.n))
@@ -172,7 +169,7 @@ class SearchedRanking:
 
 
 class DpflowRanking:
-    """The trees of one problem, over the states that the compiler has already made."""
+    """The trees of one problem, over the states of its dynamic program."""
 
     def __init__(self, problem: Problem):
         program = problem.derived(Program)
