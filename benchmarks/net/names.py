@@ -39,6 +39,7 @@ PARTS = {
         "odtc.formulations.dpflow:frontier",
         "odtc.formulations.dpflow:certificate",  # for certify; it searches, and writes what it has found
         "odtc.formulations.dpflow.constrained:search",
+        "odtc.formulations.dpflow.search_by_sums:_searched",
         "odtc.formulations.dpflow.forms.moments:_searched",
         "odtc.formulations.dpflow.threshold_search:ThresholdSearch.run",
         "odtc.formulations.cg:fit",

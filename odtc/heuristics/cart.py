@@ -7,6 +7,8 @@ from functools import partial
 import numpy as np
 
 from odtc.algorithms.greedy_gini import Table, grow
+from odtc.algorithms.moments import laws
+from odtc.algorithms.moments.kernels import depth_one
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.task import TASKS
@@ -99,9 +101,6 @@ def _grown_splits(
 
 def _tree_by_moments(encoded: Encoded, topology: CompleteTree, price: float, least_rows: int, clock: Clock) -> HeapTree:
     """Return the greedy tree for leaves that cost a function of sums, whose splits each save more than `price`."""
-    from odtc.algorithms.moments import laws
-    from odtc.algorithms.moments.kernels import depth_one
-
     scales, (split, _), task = Scales.of(encoded), blank_arrays(topology), TASKS.get(encoded.task)
     code, law = np.ascontiguousarray(scales.rank.T, np.int64), laws.LAWS[task.LOSS]
     w, s, _ = task.moments(encoded.sums)

@@ -348,12 +348,12 @@ def test_a_line_that_doubles_cannot_express_is_not_proved(tmp_path):
 
 
 def test_a_time_limit_is_not_said_to_be_rounding(rents, monkeypatch):
-    from odtc.formulations.dpflow.forms import moments
+    from odtc.formulations.dpflow import search_by_sums
 
     def late(engine, depth):
         raise TimeLimitReached("the limit")
 
-    monkeypatch.setattr(moments, "_best_exactly", late)
+    monkeypatch.setattr(search_by_sums, "_best_exactly", late)
     done = run("fit", "rents.csv", *LINEAR, "--depth", 2, "--ridge", 1, "-o", "r", folder=rents)
     assert done.code == 0 and "best found" in done.out and "cost the same" not in done.out + done.err
 

@@ -11,7 +11,7 @@ import pytest
 import odtc
 from benchmarks.assurance import simulated
 from odtc.errors import ChoiceError
-from odtc.formulations import dpflow
+from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.searched import Searched
 from odtc.workflow.constrained import assured_fit
 from odtc.workflow.constrained.assurance import assurances, lower_bound, upper_bound
@@ -198,14 +198,14 @@ def test_a_search_that_has_no_time_left_hands_in_the_tree_of_the_search_before(t
     X = rng.integers(0, 2, (400, 9))
     rows = [",".join(map(str, [*row, "yes" if row[:3].sum() % 2 else "no"])) for row in X]
     (tmp_path / "parity.csv").write_text("\n".join(["a,b,c,d,e,f,g,h,i,y", *rows]) + "\n")
-    searching, ended = dpflow._search_constrained, []
+    searching, ended = constrained.search_by_schedule, []
 
     def cut(problem, start, progress, floor):
         found = searching(problem, start, progress, floor) if not ended else Searched(start, 0.0, False, 1, 1)
         ended.append(found)
         return found
 
-    monkeypatch.setattr(dpflow, "_search_constrained", cut)
+    monkeypatch.setattr(constrained, "search_by_schedule", cut)
     done = odtc.fit(tmp_path / "parity.csv", None, "dpflow", 3, constraints=("recall[yes] >= 0.5",), confidence=0.9)
     assert len(ended) == 2 and done.facts["objective"] == 0
 

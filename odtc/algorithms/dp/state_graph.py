@@ -15,6 +15,7 @@ import numpy as np
 from odtc.algorithms.dp.itemset_sums import Signed
 from odtc.algorithms.dp.lattice import Layer, inside_costs
 from odtc.algorithms.moments import laws
+from odtc.algorithms.moments.lines import line_costs
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import MAX_EXACT
 
@@ -136,8 +137,6 @@ class LineRows(MomentRows):
     TABLE: ClassVar[Any]
 
     def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
-        from odtc.algorithms.moments.lines import line_costs  # most runs never need it
-
         table = np.ascontiguousarray(sums.reshape(-1, sums.shape[-1]))
         return float(self.TABLE.unit) * line_costs(table, self.TABLE.ridges).reshape(sums.shape[:-1])
 

@@ -17,6 +17,7 @@ The constraints and the data determine the model; each variant is a module of od
 """
 
 from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,18 +44,14 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 if TYPE_CHECKING:
-    from odtc.formulations.dpflow import ranked_trees
     from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
+    from odtc.formulations.dpflow.ranked_trees import ConstrainedRanking, DpflowRanking
     from odtc.model.milp import Model
 
 NAME = "dpflow"
 TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
 PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discrete Dynamic Programming"
 
-# Limits of a search without the sums: fractions of the remaining time (the second if it ends soon), and seconds.
-FREE, FREE_MOST = (0.4, 0.6), 60.0
-ALONE = 0.7  # the same fraction, if no other search gives a bound
-TO_THE_END = 0.95  # the same fraction, if the search for the bound can also prove the tree
 # Descriptions of the searches, for `engine`.
 _BY_SUMS = "a search over all cuts for leaves that predict numbers"
 _MEDIANS = "a search over sorted rows for leaves that predict medians"
@@ -120,22 +117,43 @@ class Params:
     merge: bool = merge_rows()
 
 
+# Modules that most runs do not need:
+def _constrained() -> ModuleType:
+    from odtc.formulations.dpflow import constrained
+
+    return constrained
+
+
+def _by_sums() -> ModuleType:
+    from odtc.formulations.dpflow import search_by_sums
+
+    return search_by_sums
+
+
+def _ranked_trees() -> ModuleType:
+    from odtc.formulations.dpflow import ranked_trees
+
+    return ranked_trees
+
+
+def _auto_estimate() -> ModuleType:
+    from odtc.formulations.dpflow import auto_estimate
+
+    return auto_estimate
+
+
 def estimate(sizes: Sizes) -> Estimate:
     """Return an estimate: without constraints always of its own search, which has a tree and a bound at every moment,
     if a tree is fitted."""
     if sizes.fitting and not sizes.constraints:
         words = f"searches all trees of depth {sizes.depth} over {count_of(sizes.n_candidate_splits, 'split')}"
         return Estimate(True, f"{words}, and has the best tree so far and a bound at every moment", 0.0)
-    from odtc.formulations.dpflow import auto_estimate  # most runs never need it
-
-    return auto_estimate.estimate(sizes)
+    return _auto_estimate().estimate(sizes)
 
 
 def counts(problem: Problem) -> Counts:
     """Return the size of the linear program, as far as it is known in advance."""
-    from odtc.formulations.dpflow import auto_estimate
-
-    return auto_estimate.counts(problem)
+    return _auto_estimate().counts(problem)
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:
@@ -194,9 +212,7 @@ def so_far(problem: Problem) -> Searched | None:
     """Return, under constraints, the tree of CART's splits that satisfies them."""
     if _by_moments(problem) or not _under_constraints(problem):
         return None
-    from odtc.formulations.dpflow import constrained
-
-    heap = constrained.at_once(problem, None)
+    heap = _constrained().at_once(problem, None)
     return None if heap is None else Searched(heap, 0.0, False, 1, 1)
 
 
@@ -208,11 +224,9 @@ def searches(problem: Problem) -> bool:
 def engine(problem: Problem) -> str:
     """Return the search that finds the tree of a problem, in words; "" if none supports it."""
     if TASKS.get(problem.encoded.task).NUMBERS:
-        from odtc.formulations.dpflow.forms import moments  # runs for classes never need it
-
         if _by_moments(problem):
-            return _BY_SUMS if moments.searches(problem) else ""
-        if moments.of_medians(problem):
+            return _BY_SUMS if _by_sums().searches(problem) else ""
+        if _by_sums().of_medians(problem):
             return _MEDIANS
     if threshold_search.searches(problem):
         return _THRESHOLDS
@@ -225,9 +239,7 @@ def uncertified(problem: Problem) -> str:
     """Return why the search of a problem makes no certificate; "" if it makes one."""
     if engine(problem) not in (_BY_SUMS, _MEDIANS):
         return ""
-    from odtc.formulations.dpflow.forms import moments
-
-    return moments.uncertified(problem)
+    return _by_sums().uncertified(problem)
 
 
 def _by_moments(problem: Problem) -> bool:
@@ -240,25 +252,19 @@ def _all_compared(problem: Problem) -> bool:
     compared exactly."""
     if not problem.constraints:
         return False
-    from odtc.formulations.dpflow import constrained
-
-    return constrained.compares_all(problem)
+    return _constrained().compares_all(problem)
 
 
 def refusal(problem: Problem) -> str:
     """Return why `searches` refuses a problem, and what to do, as the end of a sentence."""
-    from odtc.formulations.dpflow import constrained
-
-    return constrained.refusal(problem)
+    return _constrained().refusal(problem)
 
 
 def _under_constraints(problem: Problem) -> bool:
     """Return whether the search under constraints supports a problem; most runs have none, and never load it."""
     if not problem.constraints:
         return False
-    from odtc.formulations.dpflow import constrained
-
-    return constrained.searches(problem)
+    return _constrained().searches(problem)
 
 
 def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.0) -> Searched:
@@ -272,15 +278,11 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
 def _search(problem: Problem, start: HeapTree | None, progress, floor: float) -> Searched:
     by = engine(problem)
     if by in (_BY_SUMS, _MEDIANS):
-        from odtc.formulations.dpflow.forms import moments
-
-        return moments.search(problem, start, progress)
+        return _by_sums().search(problem, start, progress)
     if by == _CONSTRAINED:
-        return _search_constrained(problem, start, progress, floor)
+        return _constrained().search_by_schedule(problem, start, progress, floor)
     if by == _COMPARED:
-        from odtc.formulations.dpflow import constrained
-
-        return constrained.compare_all(problem, start)
+        return _constrained().compare_all(problem, start)
     try:
         found = threshold_search.search(problem, start, progress)
     except (TimeLimitReached, KeyboardInterrupt) as end:  # while its arrays were made
@@ -292,56 +294,12 @@ def _search(problem: Problem, start: HeapTree | None, progress, floor: float) ->
     return replace(found, bound=max(found.bound, floor))
 
 
-def _search_constrained(problem: Problem, start: HeapTree | None, progress, floor: float) -> Searched:
-    """Run the search first, for a limited time, if it may end soon. Otherwise find trees first, then a bound without
-    the constraints if the search itself would give one only late, then search. If the bound depends on the cost of the
-    best tree, the search runs before it, too. The rest of a time limit is used to raise the bound."""
-    from odtc.formulations.dpflow import constrained
-
-    def tell(bound: float) -> None:
-        paid = None if start is None else constrained.paid_by(problem, start)
-        progress(max(floor, bound), paid, "a bound of all trees")
-
-    with deadline.cut_short():
-        start = constrained.at_once(problem, start)
-    if constrained.may_end_first(problem):
-        found = constrained.search_first(problem, start, progress, floor)
-        if found.proved or found.infeasible or found.interrupted:
-            return constrained.settled(problem, found)
-        start, floor = found.heap, max(floor, found.bound)
-    multipliers = None
-    with deadline.cut_short():
-        start, multipliers = constrained.first(problem, start)
-    if constrained.trees_come_first(problem):
-        found = constrained.search_first(problem, start, progress, floor)
-        if found.proved or found.infeasible or found.interrupted:
-            return constrained.settled(problem, found)
-        start, floor = constrained.cheaper(problem, found.heap, start), max(floor, found.bound)
-    with deadline.cut_short():
-        if constrained.needs_floor(problem):
-            part, most = FREE[problem.topology.depth <= constrained.SOON], FREE_MOST
-            if problem.topology.depth <= constrained.DEEP and constrained.by_subsets(problem):
-                part, most = TO_THE_END, np.inf
-            elif deadline.seconds_left() is not None and not constrained.tells_bounds(problem):
-                part, most = ALONE, np.inf
-            with deadline.within(deadline.time_share(most, part)):
-                paid = np.inf if start is None else constrained.paid_by(problem, start)
-                heap, below = constrained.floor_of(problem, multipliers, tell, paid, start)
-            start, floor = constrained.cheaper(problem, heap, start), max(floor, below)
-    found = constrained.search(problem, start, progress, floor)
-    with deadline.cut_short():
-        found = constrained.raised(problem, found, tell)
-    return constrained.settled(problem, found)
-
-
 def frontier(problem: Problem, varied) -> list[Searched] | None:
     """Return the results of one search for each of some constraints, the loosest first; None if one search is not
     enough."""
     if _each_by_medians(problem, varied):
         return None
-    from odtc.formulations.dpflow import constrained
-
-    return constrained.frontier(problem, varied)
+    return _constrained().frontier(problem, varied)
 
 
 def frontier_starts(problem: Problem, varied) -> list[HeapTree | None]:
@@ -349,26 +307,20 @@ def frontier_starts(problem: Problem, varied) -> list[HeapTree | None]:
     search."""
     if _each_by_medians(problem, varied):
         return [None] * len(varied)
-    from odtc.formulations.dpflow import constrained
-
-    return constrained.frontier_starts(problem, varied)
+    return _constrained().frontier_starts(problem, varied)
 
 
 def _each_by_medians(problem: Problem, varied) -> bool:
     """Return whether the search among sorted rows supports each of some constraints: it ends before a single search
     for all of them, which counts a class for each number, would have begun."""
-    from odtc.formulations.dpflow.forms import moments
-
     posed = (replace(problem, constraints=(*problem.constraints, given)) for given in varied)
-    return all(map(moments.of_medians, posed))
+    return all(map(_by_sums().of_medians, posed))
 
 
 def inherit(problem: Problem, looser: Problem) -> None:
     """Use the bounds of the cases of a search with looser constraints."""
     if _under_constraints(problem) and _under_constraints(looser):
-        from odtc.formulations.dpflow import constrained
-
-        constrained.inherit(problem, looser)
+        _constrained().inherit(problem, looser)
 
 
 def notes(problem: Problem) -> dict:
@@ -380,36 +332,26 @@ def notes(problem: Problem) -> dict:
 def certificate(problem: Problem) -> dict:
     """Return the certificate of the best tree, or at the deadline of a bound; under constraints one of multipliers."""
     if _by_moments(problem):
-        from odtc.formulations.dpflow.forms import moments
-
-        return moments.certificate(problem)
+        return _by_sums().certificate(problem)
     if problem.constraints and not threshold_search.searches(problem):
-        from odtc.formulations.dpflow import constrained
-
-        return constrained.certify_in_time(problem)
+        return _constrained().certify_in_time(problem)
     return threshold_search.certify(problem)
 
 
 def expect_ranking(problem: Problem) -> None:
     """Raise ChoiceError for constraints under which the trees cannot be listed."""
-    from odtc.formulations.dpflow import ranked_trees
-
-    ranked_trees.expect_ranking(problem)
+    _ranked_trees().expect_ranking(problem)
 
 
-def ranking(problem: Problem) -> "ranked_trees.DpflowRanking | ranked_trees.ConstrainedRanking":
+def ranking(problem: Problem) -> "DpflowRanking | ConstrainedRanking":
     """Return the trees in the order of their objectives."""
-    from odtc.formulations.dpflow import ranked_trees
-
-    return ranked_trees.ranking_of(problem)
+    return _ranked_trees().ranking_of(problem)
 
 
 def expect_counting(problem: Problem) -> None:
     """Raise ChoiceError for constraints on more than rows of leaves, or if leaves cost sums over their rows, because
     trees are counted by the costs of labels, which have a unit."""
-    from odtc.formulations.dpflow import ranked_trees
-
-    ranked_trees.expect_leaf_rows_alone(problem)
+    _ranked_trees().expect_leaf_rows_alone(problem)
     if _by_moments(problem):
         raise ChoiceError(
             f"the near-optimal trees are counted by whole units of what labels cost, which "
@@ -420,9 +362,7 @@ def expect_counting(problem: Problem) -> None:
 def lists_only(problem: Problem) -> bool:
     """Return whether the near-optimal trees are listed, not counted: under constraints on more than rows of leaves, or
     if leaves cost sums over their rows, which have no unit."""
-    from odtc.formulations.dpflow import ranked_trees
-
-    return ranked_trees.by_constraints(problem) or _by_moments(problem)
+    return _ranked_trees().by_constraints(problem) or _by_moments(problem)
 
 
 def near_optimal_trees(

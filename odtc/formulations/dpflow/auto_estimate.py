@@ -6,22 +6,18 @@ where F is the number of splits. With many ordered thresholds, the size of the s
 
 from contextlib import suppress
 from math import comb
-from typing import TYPE_CHECKING
 
 from odtc.algorithms.constrained import engines
 from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.threshold_scales import Scales
 from odtc.errors import TimeLimitReached
-from odtc.formulations.dpflow import size_estimate
-from odtc.formulations.dpflow.forms import ROWS, answering, form, intervals, kinds
+from odtc.formulations.dpflow import constrained, path_constraints, size_estimate
+from odtc.formulations.dpflow.forms import ROWS, answering, form, intervals, kinds, states
+from odtc.formulations.dpflow.program import folded_levels
 from odtc.problem.constraints.kind import CONSTRAINTS, Knows
 from odtc.problem.estimates import Counts, Estimate, Sizes, rough
 from odtc.problem.problem import Problem
-
-if TYPE_CHECKING:
-    from odtc.problem.estimates import Counts
-
 
 MOST_CELLS = 3_000_000_000  # maximum number of sums of the search over intervals: about half a minute
 CELLS_A_SECOND = 100_000_000  # approximate number of these sums per second
@@ -31,8 +27,6 @@ MOST_POINTS = 12_000_000  # maximum number of subtrees that the compiler stores;
 def estimate(sizes: Sizes) -> Estimate:
     """Return an estimate for the variant that supports the constraints, or for intervals if features have many
     thresholds. If a tree is fitted under constraints, dpflow's own search counts unless it is too long."""
-    from odtc.formulations.dpflow import constrained
-
     if sizes.fitting and sizes.constraints:
         sums = engines.sums(sizes.n_candidate_splits, sizes.depth)
         if sizes.encoded is not None and sums > engines.MOST_SUMS:
@@ -73,18 +67,14 @@ def _one_look(sizes: Sizes, sums: float) -> str:
     return f"about {rough(sums)} operations at depth {sizes.depth} with {splits} for one pass over all trees"
 
 
-def counts(problem: Problem) -> "Counts":
+def counts(problem: Problem) -> Counts:
     """Return the size of the linear program over states: a variable for each arc and each stop, with an entry in the
     constraint of its state and, for an arc above the last level, in the constraints of the two states below. The parts
     that the search leaves out are not known in advance."""
-    from odtc.formulations.dpflow.program import folded_levels
-
     n_candidate_splits, depth = problem.encoded.n_candidate_splits, problem.topology.depth
     if form(problem) is intervals:
         sums = intervals.work(Scales.of(problem.encoded), depth)
         return Counts(seconds=sums / CELLS_A_SECOND, words="only known after its search over intervals of thresholds")
-    from odtc.formulations.dpflow.forms import states  # most runs never need it
-
     if form(problem) is not states:
         return Counts(words="only known after the first search")
     levels = depth - folded_levels(problem, depth)
@@ -135,8 +125,6 @@ def _columns(sizes: Sizes, remembers: bool) -> tuple[int, str, int]:
     if remembers and names & set(answering()):
         return size_estimate.most_labels(n_candidate_splits, depth), "a flow of labels and splits", most
     if remembers:
-        from odtc.formulations.dpflow import path_constraints
-
         return path_constraints.most_columns(n_candidate_splits, depth), "a flow over the nodes", most
     if not names <= set(ROWS):
         return size_estimate.most_points(n_candidate_splits, depth), "a flow of subtrees", MOST_POINTS

@@ -40,6 +40,8 @@ from odtc.formulations.dpflow.floors.priced_trees import priced_tree
 from odtc.formulations.dpflow.floors.pruned_trees import pruned_tree
 from odtc.formulations.dpflow.floors.raised_prices import BoundByRaisedPrices
 from odtc.formulations.dpflow.searched import Searched
+from odtc.formulations.dpflow.write_certificate import certify_search
+from odtc.formulations.dpflow.write_constrained_certificate import certificate_of, certify_constrained
 from odtc.problem.constraints.constraint import least_rows, mended
 from odtc.problem.constraints.kind import Constraint
 from odtc.problem.constraints.search_terms import SearchProblem, nested, refined, search_problem
@@ -66,6 +68,10 @@ LOOKS = 0.5  # fraction of the remaining time; if searching each subset once tak
 AT_ONCE = 0.2  # fraction of the remaining time; a pass within it gives a better bound than a search without constraints
 SEARCH_FRACTION = 0.3  # fraction of the remaining time for a search that may end before a bound without constraints
 SEARCHED = 0.6  # fraction of a time limit for the search for a certificate; the rest is for a bound if it does not end
+# Limits of a search without the sums: fractions of the remaining time (the second if it ends soon), and seconds.
+FREE, FREE_MOST = (0.4, 0.6), 60.0
+ALONE = 0.7  # the same fraction, if no other search gives a bound
+TO_THE_END = 0.95  # the same fraction, if the search for the bound can also prove the tree
 MOST_USES = 5e7  # maximum number of uses for all targets of a frontier together, if their sums differ
 
 
@@ -453,6 +459,47 @@ def search(
     )
 
 
+def search_by_schedule(problem: Problem, start: HeapTree | None, progress, floor: float) -> Searched:
+    """Run the search first, for a limited time, if it may end soon. Otherwise find trees first, then a bound without
+    the constraints if the search itself would give one only late, then search. If the bound depends on the cost of the
+    best tree, the search runs before it, too. The rest of a time limit is used to raise the bound."""
+
+    def tell(bound: float) -> None:
+        paid = None if start is None else paid_by(problem, start)
+        progress(max(floor, bound), paid, "a bound of all trees")
+
+    with deadline.cut_short():
+        start = at_once(problem, start)
+    if may_end_first(problem):
+        found = search_first(problem, start, progress, floor)
+        if found.proved or found.infeasible or found.interrupted:
+            return settled(problem, found)
+        start, floor = found.heap, max(floor, found.bound)
+    multipliers = None
+    with deadline.cut_short():
+        start, multipliers = first(problem, start)
+    if trees_come_first(problem):
+        found = search_first(problem, start, progress, floor)
+        if found.proved or found.infeasible or found.interrupted:
+            return settled(problem, found)
+        start, floor = cheaper(problem, found.heap, start), max(floor, found.bound)
+    with deadline.cut_short():
+        if needs_floor(problem):
+            part, most = FREE[problem.topology.depth <= SOON], FREE_MOST
+            if problem.topology.depth <= DEEP and by_subsets(problem):
+                part, most = TO_THE_END, np.inf
+            elif deadline.seconds_left() is not None and not tells_bounds(problem):
+                part, most = ALONE, np.inf
+            with deadline.within(deadline.time_share(most, part)):
+                paid = np.inf if start is None else paid_by(problem, start)
+                heap, below = floor_of(problem, multipliers, tell, paid, start)
+            start, floor = cheaper(problem, heap, start), max(floor, below)
+    found = search(problem, start, progress, floor)
+    with deadline.cut_short():
+        found = raised(problem, found, tell)
+    return settled(problem, found)
+
+
 def _settling_prices(engine, prices, floor: float) -> BoundByRaisedPrices | None:
     """Return the search at raised prices if it leaves nothing to a search over some splits of each column, because its
     best tree costs no more than `floor`; None otherwise."""
@@ -469,8 +516,6 @@ def _certificate_of(problem: Problem, engine, found, heap: HeapTree | None, is_i
         return None, TOO_FINE
     if (heap is None and not found.infeasible) or not found.proved or is_inherited:
         return None, ""
-    from odtc.formulations.dpflow.write_constrained_certificate import certificate_of  # most runs never need it
-
     return certificate_of(problem, engine, heap, posed.unit)
 
 
@@ -698,9 +743,6 @@ def certify_in_time(problem: Problem) -> dict:
     ChoiceError
         As in odtc.formulations.dpflow.write_constrained_certificate.certify_constrained.
     """
-    from odtc.formulations.dpflow.write_certificate import certify_search  # most runs never need them
-    from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
-
     try:
         with deadline.within(deadline.time_share(np.inf, SEARCHED)):
             return certify_constrained(problem)[0]

@@ -22,7 +22,8 @@ from odtc.base.memory import available
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow import constrained
-from odtc.formulations.dpflow.forms import ROWS, moments
+from odtc.formulations.dpflow.forms import ROWS
+from odtc.formulations.dpflow.forms.moments import by_moments
 from odtc.formulations.dpflow.near_optimal_set import MOST_CELLS, splits_of_sets
 from odtc.formulations.dpflow.program import Program
 from odtc.problem.constraints.constraint import broken
@@ -41,7 +42,7 @@ def expect_ranking(problem: Problem) -> None:
     given = _beyond_rows(problem)
     if given is None:
         return
-    if moments.by_moments(problem):
+    if by_moments(problem):
         expect_leaf_rows_alone(problem)
     if problem.encoded.n_candidate_splits > FEW_TESTS:
         raise ChoiceError(
@@ -60,7 +61,7 @@ def expect_leaf_rows_alone(problem: Problem) -> None:
     if (given := _beyond_rows(problem)) is not None:
         raise ChoiceError(
             f"the near-optimal trees are counted among all whose leaves have enough rows, whatever else they keep; "
-            f"leave out {str(given)!r}{'' if moments.by_moments(problem) else OR_LISTED}"
+            f"leave out {str(given)!r}{'' if by_moments(problem) else OR_LISTED}"
         )
 
 
@@ -78,7 +79,7 @@ def ranking_of(problem: Problem) -> "SearchedRanking | DpflowRanking | Constrain
     """Return the trees in the order of their objectives."""
     if _beyond_rows(problem) is not None:
         return ConstrainedRanking(problem)
-    if not moments.by_moments(problem) and (costs := plain_costs(problem)).exact:
+    if not by_moments(problem) and (costs := plain_costs(problem)).exact:
         ranking = SearchedRanking(problem, costs)
         if ranking.n_cells <= MOST_CELLS:
             return ranking

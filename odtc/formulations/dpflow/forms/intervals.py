@@ -12,29 +12,27 @@ tree is the one of the search for every point, and the file proves its cost.
 
 from functools import cached_property
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from odtc.algorithms.thresholds.interval_lp import Layer, layers
+from odtc.algorithms.thresholds.interval_search import FIRST, IntervalSearch
+from odtc.algorithms.thresholds.prefix_sums import Ranked
 from odtc.base import deadline
 from odtc.base.wording import option, param
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.data.threshold_scales import MOST, Scales
 from odtc.errors import ChoiceError, TreeError
+from odtc.formulations.dpflow.network import Columns, write_flow
+from odtc.formulations.dpflow.program import share
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.exact_objective import search_costs
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, nested_splits, settle
-
-if TYPE_CHECKING:
-    from odtc.algorithms.thresholds.interval_lp import Layer
-    from odtc.algorithms.thresholds.interval_search import IntervalSearch
-    from odtc.algorithms.thresholds.prefix_sums import Ranked
-    from odtc.model.milp import Model
-
 
 TRIED = 20  # assumed number of evaluated thresholds of an ordered feature at one state
 SUM = 100  # number of multiplications that take as long as one sum of a table
@@ -70,8 +68,6 @@ def worth(encoded: Encoded) -> bool:
 def work(scales: Scales, depth: int) -> float:
     """Return the approximate number of sums of the search, as measured on data of all types: a table of pairs of
     thresholds at each of the states, of which each further level has at most TRIED per ordered feature and side."""
-    from odtc.algorithms.thresholds.interval_search import FIRST
-
     rows = len(np.unique(scales.rank, axis=0))
     table = (
         np.minimum(scales.size, 2 * FIRST).sum() * float(np.minimum(scales.size, rows).sum())
@@ -83,13 +79,10 @@ def work(scales: Scales, depth: int) -> float:
 def ends_at_once(encoded: Encoded, scales: Scales, depth: int) -> bool:
     """Return whether a tree of less depth, quickly found, has the unavoidable cost; then `work` is a large
     overestimate."""
-    from odtc.algorithms.thresholds.interval_search import IntervalSearch
-    from odtc.algorithms.thresholds.prefix_sums import Ranked
-
     return _less_does(IntervalSearch(Ranked.of(scales.rank, encoded.loss, 0.0)), scales, depth, MOMENT)
 
 
-def _less_does(search: "IntervalSearch", scales: Scales, depth: int, most: float) -> bool:
+def _less_does(search: IntervalSearch, scales: Scales, depth: int, most: float) -> bool:
     rows = np.arange(len(search.ranked.rank))
     quick = takewhile(lambda less: work(scales, less) <= most, range(2, depth))
     return any(search.value(rows, less).cost <= search.ranked.near for less in quick)
@@ -105,11 +98,8 @@ def keeps(problem: Problem) -> tuple[str, ...]:
     return ()
 
 
-def build(problem: Problem) -> "Model":
+def build(problem: Problem) -> Model:
     """Return the model of the program that the search has solved."""
-    from odtc.formulations.dpflow.network import Columns, write_flow
-    from odtc.formulations.dpflow.program import share
-
     made = problem.derived(Intervals)
     F, levels = problem.encoded.n_candidate_splits, []
     m = ModelBuilder(f"{problem.formulation}_d{problem.topology.depth}")
@@ -178,17 +168,13 @@ class Intervals:
         return Scales.of(self.problem.encoded)
 
     @cached_property
-    def ranked(self) -> "Ranked":
-        from odtc.algorithms.thresholds.prefix_sums import Ranked
-
+    def ranked(self) -> Ranked:
         costs = search_costs(self.problem)
         return Ranked.of(self.scales.rank, costs.loss, costs.price)
 
     @cached_property
-    def search(self) -> "IntervalSearch":
+    def search(self) -> IntervalSearch:
         """Return the search after its end."""
-        from odtc.algorithms.thresholds.interval_search import IntervalSearch
-
         depth, search, problem = self.problem.topology.depth, IntervalSearch(self.ranked), self.problem
         rows = np.arange(len(search.ranked.rank))
         if problem.params.lambda_ or not _less_does(search, self.scales, depth, QUICK):
@@ -202,10 +188,8 @@ class Intervals:
         return search
 
     @cached_property
-    def program(self) -> "list[Layer]":
+    def program(self) -> list[Layer]:
         # A flow has fewer than 2^levels columns of intervals.
-        from odtc.algorithms.thresholds.interval_lp import layers
-
         problem, depth = self.problem, self.problem.topology.depth
         more = self.unit / 2 ** (depth - tail(problem))
         return layers(self.search, depth, tail(problem), more, problem.params.proof)
