@@ -44,6 +44,14 @@ def test_numbers_are_exact_decimals():
             varied(text)
 
 
+@pytest.mark.parametrize("text", ["leaf_rows >= 25%:100%:25%", "leaf_rows >= 0.5:1:0.25", "leaf_rows >= 0.5:2:0.5"])
+def test_shares_of_the_rows_do_not_run_into_numbers_of_rows(text):
+    """1 is one row, so that the last number would be the loosest."""
+    problem = pipeline.pose(MONKS_1, "dpflow", 1, encoding="onehot")
+    with pytest.raises(ChoiceError, match="a whole number of rows|'leaf_rows >= 93' and 'leaf_rows >= 1'"):
+        frontier(problem, varied(text))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["recall[1] >= 0.4:1.0:0.1", "branch_nodes <= 0:3:1", "false_positive_rate[1] <= 0:0.5:0.1"]

@@ -112,11 +112,26 @@ def varied(text: str) -> list[str]:
     return [f"{found['head']} {first + step * place}" for place in range(count)]
 
 
+def rising_constraints(problem: Problem, texts: list[str]) -> list[Constraint]:
+    """Return the constraints of the texts; raises ChoiceError if their numbers do not rise.
+
+    A number below 1 may be a share of the rows, and 1 a number of rows: `leaf_rows >= 0.5` is tighter than `>= 1`.
+    """
+    given = [parse(text, problem.encoded) for text in texts]
+    for place in range(1, len(given)):
+        if given[place].bound < given[place - 1].bound:
+            raise ChoiceError(
+                f"expected FIRST:LAST:STEP with rising numbers, got {texts[place - 1]!r} and then {texts[place]!r}, which "
+                f"mean {str(given[place - 1])!r} and {str(given[place])!r}; write only shares below 1 or only whole numbers"
+            )
+    return given
+
+
 def plan_of_frontier(problem: Problem, texts: list[str], spec: RunSpec) -> Plan:
     """Return the plan of a frontier over these constraints; all but its numbers is the plan of the first one."""
     choice = Choice(problem.formulation, "its search finds the trees of a frontier")
-    given = parse(texts[0], problem.encoded)
-    loosest = replace(problem, constraints=(*problem.constraints, given), choice=choice)
+    given = rising_constraints(problem, texts)
+    loosest = replace(problem, constraints=(*problem.constraints, given[0]), choice=choice)
     why = "each is proved by itself, unless one search proves several; the two ends come first"
     points = Decision("numbers", f"{len(texts)}, from {texts[0]!r} to {texts[-1]!r}", why)
     return replace(Plan.of(loosest, spec), more=(points,))
@@ -143,7 +158,7 @@ def frontier(
     """
     until = None if time_limit is None else time.monotonic() + time_limit
     sums_cost = bool(TASKS.get(problem.encoded.task).MOMENTS)  # a search for all numbers takes prices of rows
-    given = [parse(text, problem.encoded) for text in texts]
+    given = rising_constraints(problem, texts)
     loose_first = tightening(given, given[0].op)
     starts: list[HeapTree | None] = [None] * len(given)
     if until is not None and not sums_cost:

@@ -20,7 +20,7 @@ from odtc.data.reading import read_as, unlike_recorded
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, TimeLimitReached, TreeError
 from odtc.model.feasibility import Check
-from odtc.problem.constraints.constraint import broken, parse
+from odtc.problem.constraints.constraint import broken
 from odtc.problem.constraints.kind import Constraint
 from odtc.problem.exact_objective import same_objective
 from odtc.problem.formulation import FORMULATIONS, SearchesItself
@@ -35,6 +35,7 @@ from odtc.workflow.constrained.frontier import (
     frontier,
     frontier_facts,
     loosest_first,
+    rising_constraints,
     tightening,
     varied,
 )
@@ -133,8 +134,7 @@ def recheck_frontier(
     if told := _of_other_data(facts, path, beside):
         return RecheckedFrontier(facts["vary"], (Check("frontier", False, told),))
     dataset = _data(facts, path, data)
-    texts, problem = _posed(facts, path, dataset)
-    rising = [parse(text, problem.encoded) for text in texts]
+    texts, problem, rising = _posed(facts, path, dataset)
     given = tightening(rising, rising[0].op)
     stated, wrong = facts["points"], _wrong_head(facts, path, problem)
     if not wrong and [one["constraint"] for one in stated] != [str(one) for one in given]:
@@ -202,16 +202,14 @@ def _data(facts: dict, path: Path, data: Path | None) -> Dataset:
         raise TreeError(f"cannot verify {str(path)!r}: its data cannot be read as it says: {problem}") from None
 
 
-def _posed(facts: dict, path: Path, dataset: Dataset) -> tuple[list[str], Problem]:
-    """Return (the constraints of the numbers, the problem without them); raises TreeError."""
+def _posed(facts: dict, path: Path, dataset: Dataset) -> tuple[list[str], Problem, list[Constraint]]:
+    """Return (the texts of the numbers, the problem without them, their constraints); raises TreeError."""
     try:
         texts, model = varied(facts["vary"]), ModelSpec(**facts["model"])
         if model.model not in FORMULATIONS.able(SearchesItself):
             raise ChoiceError(f"{model.model} searches no frontier")
         problem = pose_run(RunSpec(model=model, fitting=True), dataset, later=texts[:1])
-        for text in texts:
-            parse(text, problem.encoded)
-        return texts, problem
+        return texts, problem, rising_constraints(problem, texts)
     except (DataError, ChoiceError, TypeError, ValueError) as other:
         raise TreeError(f"cannot verify {str(path)!r}: its problem cannot be built again: {other}") from None
 
