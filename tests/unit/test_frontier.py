@@ -52,6 +52,19 @@ def test_shares_of_the_rows_do_not_run_into_numbers_of_rows(text):
         frontier(problem, varied(text))
 
 
+@pytest.mark.parametrize(
+    "text", ["splits <= 1:2", "splits <= 1:3", "splits <= 0:3:3", "features <= 1:3", "branch_nodes <= 0:3"]
+)
+def test_a_number_that_makes_trees_less_deep_limits_them(text):
+    """Two splits, so that 2 and 3 limit nothing: one search for all numbers had the depth of the loosest one."""
+    rows = pl.DataFrame({"a": [1, 0, 1, 0, 1], "b": [1, 1, 0, 1, 1], "y": list("BAAAB")})
+    texts = varied(text)
+    problem = pipeline.pose(odtc.read(rows), "dpflow", 2, fitting=True)
+    for one, point in zip(texts, frontier(problem, texts)):
+        assert point.constraint.holds(point.constraint.module.value(problem.encoded, point.constraint, point.heap))
+        assert point.objective == odtc.fit(rows, depth=2, constraints=[one]).facts["objective"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["recall[1] >= 0.4:1.0:0.1", "branch_nodes <= 0:3:1", "false_positive_rate[1] <= 0:0.5:0.1"]

@@ -44,7 +44,7 @@ from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.formulations.dpflow.write_constrained_certificate import certificate_of, certify_constrained
 from odtc.problem.constraints.constraint import least_rows, mended
 from odtc.problem.constraints.kind import Constraint
-from odtc.problem.constraints.search_terms import SearchProblem, nested, refined, search_problem
+from odtc.problem.constraints.search_terms import SearchProblem, nested, refined, search_problem, terms_of
 from odtc.problem.constraints.search_units import TOO_FINE
 from odtc.problem.exact_objective import exact_objective
 from odtc.problem.exact_trees import ExactTrees, TooMany, are_few
@@ -622,6 +622,9 @@ def _targets(posed: list[Problem]) -> list[SearchProblem] | None:
     except TooLarge:
         return None
     first = each[0].arrays
+    shallow = [one.problem.constraints[-1] for one in each if one.arrays.depth != first.depth]
+    if any(terms_of(encoded, given).nodes is None for given in shallow):
+        return None  # their depth limits the splits of a tree, and no sum does
     each = [_as_deep(one, first) for one in each]
     if not all(_alike(first, one.arrays) and one.unit == each[0].unit for one in each):
         return None

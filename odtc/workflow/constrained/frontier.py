@@ -121,8 +121,9 @@ def rising_constraints(problem: Problem, texts: list[str]) -> list[Constraint]:
     for place in range(1, len(given)):
         if given[place].bound < given[place - 1].bound:
             raise ChoiceError(
-                f"expected FIRST:LAST:STEP with rising numbers, got {texts[place - 1]!r} and then {texts[place]!r}, which "
-                f"mean {str(given[place - 1])!r} and {str(given[place])!r}; write only shares below 1 or only whole numbers"
+                f"expected FIRST:LAST:STEP with rising numbers, got {texts[place - 1]!r} and then {texts[place]!r}, "
+                f"which mean {str(given[place - 1])!r} and {str(given[place])!r}; write only shares below 1 or only "
+                "whole numbers"
             )
     return given
 
