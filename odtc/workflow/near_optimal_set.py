@@ -352,7 +352,7 @@ def reliance(problem: Problem, heap: HeapTree, feature: int) -> float:
         Σ_i Σ_j loss(i, tree(row i with the column of row j)) / n - Σ_i loss(i, tree(row i))
 
     A leaf is reached by row i with the cell of row j if i passes all splits on the path that do not look at the column,
-    and j those that do.
+    and j those that do. It is 0 for a tree that does not split on the column.
 
     Parameters
     ----------
@@ -361,6 +361,8 @@ def reliance(problem: Problem, heap: HeapTree, feature: int) -> float:
     feature : int
     """
     encoded = problem.encoded
+    if not any(feature in encoded.splits[split].features for split in heap.split.tolist() if split >= 0):
+        return 0.0
     rows, paid = encoded.copies.sum(), 0.0
     everyone = np.ones(encoded.n_rows, bool)
     stack = [(1, everyone, everyone)]

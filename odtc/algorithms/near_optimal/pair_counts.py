@@ -70,7 +70,7 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
     units : int64 (10,), the costs of a unit of loss and of a branch node; units of loss that a branch node is counted
         as in the table; the budget; the minimum rows of a leaf; the units of the table's first cell; the maximum number
         of cells between the budget and the cheapest tree; the branch nodes and the units of the trees that `per_cut`
-        counts, or -1; 1 to count trees with twin leaves, too
+        counts, -1 branch nodes for all trees; 1 to count trees with twin leaves, too
     table : int64 (4, cells), [b, x] trees with b branch nodes and x units more than the first cell
     per_cut : int64 (columns, n), the trees that begin with a threshold, at the number of rows left of it
     """
@@ -191,7 +191,7 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
             if leaves[0] + leaves[1] < leaf + twins and (leaves[0] + leaves[1]) * unit + price <= budget:
                 x = leaves[0] + leaves[1] + skew - low
                 table[1, x] += mult
-                if want == 1 and x == want_x:
+                if want < 0 or (want == 1 and x == want_x):
                     begun += 1
             for s in range(2):
                 floor[s] = 0
@@ -207,7 +207,7 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
                     if hist[s, a] and (floor[s] + a) * unit <= top:
                         x = floor[s] + a + leaves[1 - s] + 2 * skew - low
                         table[2, x] += mult * hist[s, a]
-                        if want == 2 and x == want_x:
+                        if want < 0 or (want == 2 and x == want_x):
                             begun += hist[s, a]
             for a in range(span):
                 if hist[0, a]:
@@ -218,7 +218,7 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
                         if hist[1, b]:
                             x = paid + 3 * skew - low
                             table[3, x] += mult * hist[0, a] * hist[1, b]
-                            if want == 3 and x == want_x:
+                            if want < 0 or (want == 3 and x == want_x):
                                 begun += hist[0, a] * hist[1, b]
             per_cut[f, i] = begun
 

@@ -38,7 +38,7 @@ from odtc.errors import TimeLimitReached
 
 MAX_PAIRS_AT_ONCE = 1e8  # pairs of thresholds, about, beyond which a kernel is called column by column
 PART = 0.5  # share of the free memory for tables
-REMEMBERED = 500  # nodes for which the continuations of sampled trees are stored
+REMEMBERED = 500  # nodes for which the first splits of sampled trees are stored
 
 
 class OutOfMemory(MemoryError):
@@ -115,10 +115,11 @@ class TreeRows:
 
 @dataclass
 class _Known:
-    """The table of a node up to a budget, and its arcs, if the kernel did not count it."""
+    """The table of a node up to a budget; its arcs, or, if the kernel counted it, the columns of its first splits."""
 
     table: TreeTable
     arcs: list
+    columns: np.ndarray | None = None
 
 
 class TreeSet:
@@ -144,7 +145,7 @@ class TreeSet:
         self.columns = np.array([f for f in allowed if rows.rank[f].max(initial=0) > 0], np.int64)
         self._may = np.isin(np.arange(len(rows.rank)), self.columns)
         self._known: dict[tuple[int, bytes], _Known] = {}
-        self._options: dict[tuple[int, bytes, int, int], list] = {}  # continuations of sampled trees
+        self._begins: dict[tuple[int, bytes, int, int], tuple] = {}  # first splits of sampled trees
         self._bytes = 0
         self._room = available()
         self.root = rows.part(np.arange(rows.n))
@@ -203,11 +204,11 @@ class TreeSet:
         if not height or not len(self.columns) or len(part.rows) < 2:
             return
         if height == 1:
-            for arc in self.stumps(part, (table.budget - self.rows.units.price) // self.rows.units.unit):
-                if not arc.twins:
-                    table.add(1, sum(side.leaf for side in arc.sides) + self.rows.units.skew, arc.high - arc.low)
+            most = (table.budget - self.rows.units.price) // self.rows.units.unit
+            for _, low, high, cost in self._stumps(part, most):
+                table.add(1, cost + self.rows.units.skew, high - low)
         elif height == 2:
-            self._pairs(part, table)
+            known.columns = np.flatnonzero(self._pairs(part, table, self.columns).any(axis=1))
         else:
             for arc in self.arcs(part, height, table.budget):
                 known.arcs.append(arc)  # first, so that no tree is counted that cannot be drawn, whenever it ends
@@ -248,19 +249,21 @@ class TreeSet:
 
     def stumps(self, part: Part, most: int) -> list[Arc]:
         """Return the arcs of a node of height 1 whose leaves cost at most this many units of loss."""
+        return [self.arc(part, column, low, (0, 0)) for column, low, *_ in self._stumps(part, most)]
+
+    def _stumps(self, part: Part, most: int) -> list[tuple[int, int, int, int]]:
+        """Return the same as (column, low, high, cost of the leaves), the ranks as those of an `Arc`."""
         blocks = Blocks(part.rows, self.rows.rank, self.columns)
         sums = blocks.sums(np.ones(len(part.rows), bool), self.rows.loss, self.rows.count)
         before, after, cost, few = blocks.stumps(*sums)
-        found = []
-        wanted = (cost < part.leaf + self.twins) & (cost <= most)
-        for at in np.flatnonzero((few >= self.rows.least) & wanted).tolist():
-            column, rank = int(blocks.column[before[at]]), int(blocks.rank[before[at]])
-            found.append(self.arc(part, column, rank, (0, 0)))
-        return found
+        wanted = (few >= self.rows.least) & (cost < part.leaf + self.twins) & (cost <= most)
+        before, after = before[wanted], after[wanted]
+        found = blocks.column[before], blocks.rank[before], blocks.rank[after], cost[wanted]
+        return list(zip(*(values.tolist() for values in found)))
 
-    def _pairs(self, part: Part, table: TreeTable, cell: tuple[int, int] = (-1, 0)) -> np.ndarray:
-        """Count the trees of a node of height 2, and return how many of one cell begin with each cut, int64 (columns,
-        n)."""
+    def _pairs(self, part: Part, table: TreeTable, firsts: np.ndarray, cell: tuple[int, int] = (-1, 0)) -> np.ndarray:
+        """Count the trees of a node of height 2 whose first split is on one of some columns, and return how many of one
+        cell begin with each cut, or how many of all cells, int64 (columns, n)."""
         rows, units, F = self.rows, self.rows.units, len(self.rows.rank)
         span = max(1, table.counts.shape[1] + 1)
         given = np.array(
@@ -268,41 +271,50 @@ class TreeSet:
             np.int64,
         )
         per_cut = np.zeros((F, len(part.rows)), np.int64)
-        work = len(part.rows) * len(self.columns) ** 2
+        work = len(part.rows) * len(self.columns) * len(firsts)
         order = rows.ordered(part)
-        for firsts in [self.columns] if len(part.rows) * work < MAX_PAIRS_AT_ONCE else self.columns[:, None]:
+        for first in [firsts] if len(part.rows) * work < MAX_PAIRS_AT_ONCE else firsts[:, None]:
             deadline.check()
-            pair_counts(order, rows.rank, rows.loss, rows.count, self.columns, firsts, given, table.counts, per_cut)
+            pair_counts(order, rows.rank, rows.loss, rows.count, self.columns, first, given, table.counts, per_cut)
         table.settle()
         return per_cut
 
     # Trees one by one.
 
-    def options(self, part: Part, height: int, b: int, x: int):
-        """Yield how trees with b branch nodes in a cell x begin on a node of height 1 or more.
-
-        Yields
-        ------
-        (trees, arc, left, right) : the number of trees, an Arc, and the cells (b, x) of its sides
-        """
+    def _begun(self, part: Part, height: int, b: int, x: int) -> tuple[list[Arc], list[int]]:
+        """Return the arcs with which trees with b branch nodes in a cell x begin on a node of height 1 or more, and the
+        number of these trees on each."""
         units = self.rows.units
-        if height == 2:
-            least = self._known[2, part.key].table.lower
-            per_cut = self._pairs(part, TreeTable(units, 2, least, units.cost(b, x)), (b, x))
-            arcs = [self.arc(part, int(f), self._rank(part, f, at), (0, 0)) for f, at in zip(*np.nonzero(per_cut))]
-        elif height == 1:
-            arcs = self.stumps(part, x - units.skew)
+        if height == 1:
+            wanted = x - units.skew
+            cuts = [(column, low) for column, low, _, cost in self._stumps(part, wanted) if cost == wanted]
+        elif height == 2:
+            known = self._known[2, part.key]
+            table = TreeTable(units, 2, known.table.lower, units.cost(b, x))
+            columns = self.columns if known.columns is None else known.columns  # None if the count was cut short
+            per_cut = self._pairs(part, table, columns, (b, x))
+            cuts = [(int(f), self._rank(part, f, at)) for f, at in zip(*np.nonzero(per_cut))]
         else:
             arcs = self._known[height, part.key].arcs
-        for arc in arcs:
-            if height > 2 and any((height - 1, side.key) not in self._known for side in arc.sides):
-                continue  # a side had no tree within the budget, or was never counted
-            tables = [self._side(side, height - 1, units.cost(b, x)) for side in arc.sides]
-            for c, y, one in tables[0].cells():
-                d, z = b - 1 - c, x - units.skew - y
-                two = tables[1].at(d, z)
-                if two and not (arc.twins and c == d == 0):
-                    yield one * two * (arc.high - arc.low), arc, (c, y), (d, z)
+            trees = [sum(many for many, *_ in self._sides(arc, height, b, x)) for arc in arcs]
+            begun = [(arc, many) for arc, many in zip(arcs, trees) if many]
+            return [arc for arc, _ in begun], [many for _, many in begun]
+        arcs = [self.arc(part, *cut, (0, 0)) for cut in cuts]
+        trees = [1] * len(arcs) if height == 1 else per_cut[per_cut > 0].tolist()
+        return arcs, [(arc.high - arc.low) * many for arc, many in zip(arcs, trees)]
+
+    def _sides(self, arc: Arc, height: int, b: int, x: int):
+        """Yield (trees, left, right) of the trees that begin with an arc, of b branch nodes in a cell x: their number,
+        and the cells of their sides."""
+        units = self.rows.units
+        if height > 2 and any((height - 1, side.key) not in self._known for side in arc.sides):
+            return  # a side had no tree within the budget, or was never counted
+        one, two = (self._side(side, height - 1, units.cost(b, x)) for side in arc.sides)
+        for c, y, many in one.cells():
+            d, z = b - 1 - c, x - units.skew - y
+            trees = many * two.at(d, z) * (arc.high - arc.low)
+            if trees and not (arc.twins and c == d == 0):
+                yield trees, (c, y), (d, z)
 
     def _side(self, part, height, cost):
         known = self._get(part, height, cost, 0) if height < 2 else self._known[height, part.key]
@@ -338,14 +350,16 @@ class TreeSet:
         if not b:
             return None
         key = height, part.key, b, x
-        options = self._options.get(key)
-        if options is None:
-            if len(self._options) >= REMEMBERED:
-                self._options.clear()
-            options = self._options[key] = list(self.options(part, height, b, x))
-        _, arc, left, right = options[_pick(chance, [option[0] for option in options])]
+        if key not in self._begins:
+            if len(self._begins) >= REMEMBERED:
+                self._begins.clear()
+            self._begins[key] = self._begun(part, height, b, x)
+        arcs, trees = self._begins[key]
+        arc = arcs[_pick(chance, trees)]
+        sides = list(self._sides(arc, height, b, x))
+        _, *cells = sides[_pick(chance, [trees for trees, *_ in sides])]
         rank = chance.randrange(arc.low, arc.high)
-        below = [self._drawn(chance, side, height - 1, *cell) for side, cell in zip(arc.sides, (left, right))]
+        below = [self._drawn(chance, side, height - 1, *cell) for side, cell in zip(arc.sides, cells)]
         return arc.column, rank, *below
 
     def trees(self):
@@ -359,11 +373,12 @@ class TreeSet:
         if not b:
             yield None
             return
-        for _, arc, left, right in self.options(part, height, b, x):
-            for one in self._each(arc.sides[0], height - 1, *left):
-                for two in self._each(arc.sides[1], height - 1, *right):
-                    for rank in range(arc.low, arc.high):
-                        yield arc.column, rank, one, two
+        for arc in self._begun(part, height, b, x)[0]:
+            for _, left, right in self._sides(arc, height, b, x):
+                for one in self._each(arc.sides[0], height - 1, *left):
+                    for two in self._each(arc.sides[1], height - 1, *right):
+                        for rank in range(arc.low, arc.high):
+                            yield arc.column, rank, one, two
 
 
 def _pick(chance: random.Random, weights: list[int]) -> int:

@@ -3,6 +3,8 @@
 import itertools
 import os
 from collections import Counter
+from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -86,6 +88,43 @@ def test_as_many_trees_as_an_enumeration_finds(table, slack):
     for column in range(rank.shape[1]):
         without = found.restricted(set(range(rank.shape[1])) - {column})
         assert without.count() == sum(column not in columns_of(tree) for _, _, tree in truth)
+
+
+class Choices:
+    """A random.Random whose numbers are given in advance, then 0; `made` are (number, how many there were)."""
+
+    def __init__(self, given):
+        self.given, self.made = given, []
+
+    def randrange(self, first, end=None):
+        first, end = (0, first) if end is None else (first, end)
+        value = self.given[len(self.made)] if len(self.made) < len(self.given) else 0
+        self.made.append((value, end - first))
+        return first + value
+
+
+def chances(found):
+    """The probability of each tree to be drawn, by all numbers that a generator could give."""
+    drawn, given = Counter(), []
+    while given is not None:
+        chance = Choices(given)
+        with mock.patch("random.Random", return_value=chance):
+            ((_, tree),) = found.sample(1)
+        share = Fraction(1)
+        for _, many in chance.made:
+            share /= many
+        drawn[tree] += share
+        kept = [at for at, (value, many) in enumerate(chance.made) if value + 1 < many]
+        given = [value for value, _ in chance.made[: kept[-1]]] + [chance.made[kept[-1]][0] + 1] if kept else None
+    return drawn
+
+
+@given(table=tables(), slack=st.sampled_from([0, 1, 2]))
+@settings(max_examples=25, deadline=None)
+def test_each_tree_is_drawn_with_the_same_probability(table, slack):
+    _, found = tree_set(*table, slack)
+    assume(0 < found.count() <= 40)
+    assert set(chances(found).values()) == {Fraction(1, found.table.total)}
 
 
 def columns_of(tree):
