@@ -303,7 +303,7 @@ class ConsoleReporter:
 
     @contextmanager
     def solving(self, solver):
-        from odtc.workflow.solving import Hearing
+        from odtc.workflow.reporting import Hearing
 
         with live(solver.label, self.limit, self.began) as progress:
             # The log of a race is each solver's own.

@@ -13,7 +13,7 @@ from typing import Any
 from odtc.base import phases
 from odtc.base.text import count_of, show_figure, visible
 from odtc.model.solution import Progress
-from odtc.workflow.solving import ChosenSolver, Hearing, Reporter
+from odtc.workflow.reporting import ChosenSolver, Hearing, Reporter
 
 EVERY_SECONDS = (
     0.2  # between two changes of the line: a terminal shows few more, and a notebook sends each to a browser

@@ -40,9 +40,9 @@ from odtc.workflow.decoding import without_model
 from odtc.workflow.near_optimal import near_optimal
 from odtc.workflow.near_optimal_set import Within
 from odtc.workflow.provenance.settings import reading_of_tree
+from odtc.workflow.reporting import Reporter
 from odtc.workflow.results.fit import Fit
 from odtc.workflow.run import run
-from odtc.workflow.solving import Reporter
 from odtc.workflow.specification import RunSpec
 
 # How much worse than the best tree a tree may be by default: this share of the weight of the rows for classification,

@@ -49,7 +49,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.feasibility import TOLERANCE
 from odtc.model.in_packages import add_rows, growing_lp, solve_growing_lp
 from odtc.model.milp import Model
-from odtc.model.solution import Round, Solution, Termination
+from odtc.model.solution import STOPPED, Round, Solution, Termination
 from odtc.model.vectors import replaced
 from odtc.problem.branch_penalty import (  # noqa: F401
     branch_penalty,
@@ -71,7 +71,6 @@ PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: 
 FIT_DEFAULTS = {"cuts": "none"}
 
 LAZY = TIMED = True  # `fit` receives a solver that adds cuts inside its tree (LAZY), and the remaining seconds (TIMED)
-STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # ends after which the best tree so far is the result
 BROKEN_IN_TREE = 1e-5  # the same inside a tree: above the tolerance of its relaxations, so that no cut is added twice
 PART_OF_UNIT = 1e-6  # tolerance of a proof, relative to the least difference of two objectives
 RELAXED_ROUNDS = 20  # maximum number of rounds of the relaxation

@@ -7,8 +7,6 @@ from functools import partial
 import numpy as np
 
 from odtc.algorithms.greedy_gini import Table, grow
-from odtc.algorithms.moments import laws
-from odtc.algorithms.moments.kernels import depth_one
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.task import TASKS
@@ -101,6 +99,8 @@ def _grown_splits(
 
 def _tree_by_moments(encoded: Encoded, topology: CompleteTree, price: float, least_rows: int, clock: Clock) -> HeapTree:
     """Return the greedy tree for leaves that cost a function of sums, whose splits each save more than `price`."""
+    from odtc.algorithms.moments import kernels, laws  # trees of classes do without
+
     scales, (split, _), task = Scales.of(encoded), blank_arrays(topology), TASKS.get(encoded.task)
     code, law = np.ascontiguousarray(scales.rank.T, np.int64), laws.LAWS[task.LOSS]
     w, s, _ = task.moments(encoded.sums)
@@ -109,7 +109,7 @@ def _tree_by_moments(encoded: Encoded, topology: CompleteTree, price: float, lea
     waiting = deque([(1, np.arange(encoded.n_rows))])
     while waiting and not clock.is_over():
         node, rows = waiting.popleft()  # the nodes nearest to the root first
-        _, column, cut = depth_one(code, size, moments, rows, float(max(1, least_rows)), price, law, tiny)
+        _, column, cut = kernels.depth_one(code, size, moments, rows, float(max(1, least_rows)), price, law, tiny)
         if column < 0:
             continue
         split[node] = scales.split(column, cut)

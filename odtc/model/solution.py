@@ -47,6 +47,7 @@ EDITED = "the edited model"  # scope of a model file that was edited after it wa
 
 # With these terminations a point of the solver is ignored.
 NO_POINT = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
+STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these a start replaces a point
 
 
 @frozen_class

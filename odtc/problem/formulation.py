@@ -530,6 +530,12 @@ def error_cost(problem: Problem) -> np.ndarray:
     return price
 
 
+def loop_of(problem: Problem) -> Callable[..., tuple[Model, Solution]] | None:
+    """Return the `fit` of a formulation that solves round after round, with these parameters; otherwise None."""
+    module = problem.module
+    return module.fit if module.can(Iterative) and module.loops(problem) else None
+
+
 def searches(problem: Problem) -> bool:
     """Return whether the formulation's own search supports a problem."""
     return problem.module.can(SearchesItself) and problem.module.searches(problem)

@@ -5,7 +5,7 @@ import time
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import expect_solvers_tell_apart
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.model.feasibility import OFF
+from odtc.model.milp import Model
 from odtc.model.own_parts import broken_rows, completed
 from odtc.model.vectors import replaced
 from odtc.problem.constraints import constraint
@@ -29,12 +30,8 @@ from odtc.problem.identity import identified
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow.first_trees import is_tree_file, kept_tree, known_tree, start_name
+from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
-
-if TYPE_CHECKING:
-    from odtc.model.milp import Model
-    from odtc.workflow.rounds import Rounds
-
 
 LEFT_OUT = "cases", "columns", "arcs"  # what notes of a model count
 
@@ -48,9 +45,7 @@ def _expect_model(problem: Problem) -> None:
         )
 
 
-def compile_model(
-    problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: "Rounds | None" = None
-) -> "Model":
+def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: Rounds | None = None) -> Model:
     """Build the Model of a Problem, with the rows of cut families.
 
     `cuts` are their names, as a tuple or separated by commas; "all" for the families that fit, "none", or None for the
@@ -91,7 +86,7 @@ def left_out_text(problem: Problem) -> str:
     )
 
 
-def pricing(problem: Problem, text: str) -> "Model":
+def pricing(problem: Problem, text: str) -> Model:
     """Return the pricing problem of "leaf=N" or "leaf=N,class=LABEL", at the dual values of the relaxation over the
     columns so far. Raises ChoiceError for a model that has none, and for another leaf or class."""
     if not problem.module.can(Pricing):
@@ -115,7 +110,7 @@ def separates(cuts: str | tuple[str, ...] | None) -> bool:
 
 
 def start(
-    model: "Model", name: str | Path | None = "cart", heap: HeapTree | None = None, say=None
+    model: Model, name: str | Path | None = "cart", heap: HeapTree | None = None, say=None
 ) -> tuple[HeapTree, np.ndarray] | None:
     """Find a first tree for a model, with the point of the model that represents it (a MIP start).
 
@@ -173,7 +168,7 @@ def start(
         return begun
 
 
-def _trimmed(problem: Problem, model: "Model", heap: HeapTree) -> tuple[HeapTree, np.ndarray] | None:
+def _trimmed(problem: Problem, model: Model, heap: HeapTree) -> tuple[HeapTree, np.ndarray] | None:
     """Change a tree until the model has a point for it, and return both; None if that is not possible."""
     try:
         heap = constraint.mended(problem, problem.module.trimmed(problem, heap))
@@ -182,7 +177,7 @@ def _trimmed(problem: Problem, model: "Model", heap: HeapTree) -> tuple[HeapTree
         return None
 
 
-def _arranged(problem: Problem, model: "Model", heap: HeapTree) -> tuple[HeapTree, np.ndarray]:
+def _arranged(problem: Problem, model: Model, heap: HeapTree) -> tuple[HeapTree, np.ndarray]:
 
     if (built := model.as_built) is model:
         heap = cut.arrange_tree(problem, model, heap)
@@ -202,7 +197,7 @@ class Prepared:
     came before it was complete; `known` is then the best tree known, if any. `began` is a time.monotonic()."""
 
     problem: Problem
-    model: "Model | None"
+    model: Model | None
     begun: tuple[HeapTree, np.ndarray] | None
     known: HeapTree | None
     began: float
@@ -241,7 +236,7 @@ def prepare(
     problem: Problem,
     cuts=None,
     start_from="cart",
-    rounds: "Rounds | None" = None,
+    rounds: Rounds | None = None,
     time_limit: float | None = None,
     say=None,
     began: float | None = None,

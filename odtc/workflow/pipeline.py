@@ -30,10 +30,10 @@ from odtc.workflow.messages import file_notes
 from odtc.workflow.near_optimal_set import NearOptimalSet, near_optimal_set
 from odtc.workflow.plan import Plan
 from odtc.workflow.posing import pose, pose_run
+from odtc.workflow.reporting import CallbackReporter
 from odtc.workflow.results.fit import Decoded, Fit
 from odtc.workflow.results.lines import simplified_text
 from odtc.workflow.run import plan_of, run
-from odtc.workflow.solving import CallbackReporter
 from odtc.workflow.specification import RunSpec, take_reading
 
 if TYPE_CHECKING:

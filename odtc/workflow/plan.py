@@ -11,10 +11,9 @@ from odtc.base.text import count_of, in_notebook
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import option
 from odtc.data.encoding import ENCODINGS
-from odtc.problem.formulation import FORMULATIONS, Learner, SearchesItself, searches
+from odtc.problem.formulation import FORMULATIONS, Learner, SearchesItself, loop_of, searches
 from odtc.problem.problem import Problem
 from odtc.workflow.messages import held_out_text
-from odtc.workflow.solving import choose_solver, loop_of
 from odtc.workflow.specification import RunSpec
 
 LEARNER, SEARCH, LOOP, MODEL = "learner", "search", "loop", "model"  # the engines
@@ -113,6 +112,8 @@ class Plan:
             return None
         if not self.spec.fitting:
             return Decision("solver", "none", "the model is only written; any solver reads the file")
+        from odtc.workflow.solving import choose_solver  # a search needs no module of solvers
+
         solving = self.spec.solving
         chosen = choose_solver(solving)
         why = f"{option('solver')} names none, and this one is always installed"

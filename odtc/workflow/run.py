@@ -20,7 +20,7 @@ from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError, OutputError
-from odtc.model.solution import Solution, Termination
+from odtc.model.solution import STOPPED, Solution, Termination
 from odtc.problem.parameters import has_parameter
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Tree
@@ -30,19 +30,10 @@ from odtc.workflow.first_trees import is_tree_file, start_name
 from odtc.workflow.messages import COMPILER, no_start_text, posed_notes, test_is_training_text, unused_rows_text
 from odtc.workflow.plan import LEARNER, LOOP, SEARCH, Decision, Plan
 from odtc.workflow.posing import held_out_rows, pose_run, test_rows
+from odtc.workflow.reporting import ChosenSolver, Hearing, Reporter, listening
 from odtc.workflow.results.fit import Fit, Unsolved
 from odtc.workflow.searching import Start, expect_feasible, raised, searched, without_point
 from odtc.workflow.sinks import Sink
-from odtc.workflow.solving import (
-    STOPPED,
-    ChosenSolver,
-    Hearing,
-    Reporter,
-    choose_solver,
-    listening,
-    relaxations,
-    solve_or_loop,
-)
 from odtc.workflow.specification import RunSpec
 
 if TYPE_CHECKING:
@@ -98,10 +89,7 @@ def run(
     """
     sink, reporter = sink or Sink(), reporter or Reporter()
     _expect_cuts(spec)
-    solver = choose_solver(spec.solving) if spec.solving.names_solver else None  # an unknown one, too
-    for note in solver.notes if solver is not None else ():
-        reporter.say(note)
-    solving = spec.solving
+    solver, solving = _named_solver(spec, reporter), spec.solving
     with threads.at_most(solving.threads), workers.team(solving.workers, solving.cluster, reporter.say):
         if _has_rounds(spec):
             from odtc.workflow.row_selection.runs_in_rounds import run_in_rounds  # few runs select rows
@@ -143,6 +131,18 @@ def _expect_cuts(spec: RunSpec) -> None:
         from odtc.workflow.compiling import choose_cuts
 
         choose_cuts(spec.model.cuts)
+
+
+def _named_solver(spec: RunSpec, reporter: Reporter) -> ChosenSolver | None:
+    """Return the solver that a specification names, before the data is read; raises ChoiceError for an unknown one."""
+    if not spec.solving.names_solver:
+        return None
+    from odtc.workflow.solving import choose_solver  # a search needs no module of solvers
+
+    solver = choose_solver(spec.solving)
+    for note in solver.notes:
+        reporter.say(note)
+    return solver
 
 
 def _has_rounds(spec: RunSpec) -> bool:
@@ -244,7 +244,7 @@ def _run_once(
         return _learned(opened)
     if plan.engine == SEARCH:
         return _searched(opened, met)
-    return _solved(opened, solver or choose_solver(spec.solving), plan.engine == LOOP)
+    return _solved(opened, solver, plan.engine == LOOP)
 
 
 def _learned(opened: _OpenRun) -> Fit:
@@ -266,15 +266,16 @@ def _searched(opened: _OpenRun, met: Sequence[Tree]) -> Fit:
     return done
 
 
-def _solved(opened: _OpenRun, solver: ChosenSolver, in_loop: bool) -> Fit:
+def _solved(opened: _OpenRun, solver: ChosenSolver | None, in_loop: bool) -> Fit:
     """Return the tree of a solver; the best tree known if the time limit comes before there is a model."""
-    from odtc.workflow.compiling import prepare  # a search needs none of the modules of models
+    from odtc.workflow import compiling, solving  # a search needs none of the modules of models
 
     spec, sink = opened.spec, opened.sink
+    solver = solver or solving.choose_solver(spec.solving)
     with listening(opened.reporter.solving(solver), sink.logs(solver)) as hearing:
-        rounds = relaxations(opened.left, hearing.progress, hearing.log, sink.keeper)
+        rounds = solving.relaxations(opened.left, hearing.progress, hearing.log, sink.keeper)
         limit, say = spec.solving.time_limit, opened.reporter.say
-        ready = prepare(opened.problem, spec.model.cuts, spec.model.start, rounds, limit, say, opened.began)
+        ready = compiling.prepare(opened.problem, spec.model.cuts, spec.model.start, rounds, limit, say, opened.began)
         expect_feasible(ready)
         if ready.model is not None:
             last, solution = _solution_of(opened, ready, solver, hearing, in_loop)
@@ -293,6 +294,8 @@ def _solution_of(
     opened: _OpenRun, ready: "Prepared", solver: ChosenSolver, hearing: Hearing, in_loop: bool
 ) -> "tuple[Model, Solution]":
     """Return the last model of a solver, the only one without a loop, and how it ended."""
+    from odtc.workflow.solving import solve_or_loop
+
     problem, start = opened.problem, opened.spec.model.start
     if ready.begun is None and start not in (None, "none") and not is_tree_file(start):
         opened.reporter.say(no_start_text(problem, start_name(problem, start)))

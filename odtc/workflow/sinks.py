@@ -10,15 +10,15 @@ from odtc.base.commit import together
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, ContradictionError
 from odtc.model.solution import Solution
-from odtc.problem.formulation import Learner, SearchesItself
+from odtc.problem.formulation import Learner, SearchesItself, loop_of
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import SUFFIX as CERTIFICATE
 from odtc.workflow import artifacts
 from odtc.workflow.provenance.certificates import certify_bound
+from odtc.workflow.reporting import ChosenSolver, Hearing
 from odtc.workflow.results.fit import Fit
 from odtc.workflow.run_record import write_record, write_settings
-from odtc.workflow.solving import ChosenSolver, Hearing, loop_of
 from odtc.workflow.specification import RunSpec
 
 if TYPE_CHECKING:

@@ -1,116 +1,35 @@
-"""From a Model to its Solution: by one solver, by several in parallel, or by the loop of a formulation; and those who
-listen meanwhile."""
+"""From a Model to its Solution: by one solver, by several in parallel, or by the loop of a formulation."""
 
 from collections.abc import Callable
-from contextlib import contextmanager
-from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
 from odtc.base.spec_fields import fields_by_name
 from odtc.base.text import did_you_mean
-from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.errors import ChoiceError
-from odtc.model.solution import Progress, Solution, Termination
-from odtc.problem.formulation import Iterative
-from odtc.problem.problem import Problem
+from odtc.model.milp import Model
+from odtc.model.solution import STOPPED, Progress, Solution
+from odtc.problem.formulation import loop_of
+from odtc.problem.identity import identified, stamp_of
+from odtc.solvers import portfolio, portfolio_members
+from odtc.solvers.protocols import PackageSolver
+from odtc.solvers.solve import shared_process, solve_with_cuts, takes_cuts
+from odtc.solvers.solve import solve as run_solver
+from odtc.solvers.solver import find_solver, installed
 from odtc.verification.verify import raise_bound_to_floor, supported
 from odtc.workflow.messages import START_INSTEAD
+from odtc.workflow.reporting import ChosenSolver, Hearing
+from odtc.workflow.rounds import Keeper, Rounds
 from odtc.workflow.specification import SolvingSpec
 
-if TYPE_CHECKING:
-    from odtc.model.milp import Model
-    from odtc.workflow.rounds import Keeper, Rounds
-
-
-STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these a start replaces a point
-
-
-@value_class
-class ChosenSolver:
-    """The chosen solver: the name in words, the names of those in a race (none without one), and remarks on those left
-    out."""
-
-    label: str
-    racers: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-@value_class
-class Hearing:
-    """Listeners to a solver while it runs: `progress` takes Progress records, `log` pieces of its log, and `logs`
-    pieces of the logs of a race after the solver's name; None for no listener."""
-
-    progress: Callable[[Progress], None] | None = None
-    log: Callable[[str], None] | None = None
-    logs: Callable[[str, str], None] | None = None
-
-
 PLAIN, NOBODY = SolvingSpec(), Hearing()
-
-
-class Reporter:
-    """Reporter that ignores everything; the base of all others."""
-
-    def say(self, sentence: str) -> None:
-        """Take a sentence about the run."""
-
-    @contextmanager
-    def reading(self):
-        """Within it the data is read and encoded."""
-        yield
-
-    @contextmanager
-    def solving(self, solver: ChosenSolver):
-        """Yield the listener to the compilation and the solution of the model, which happen inside."""
-        yield Hearing()
-
-
-@value_class
-class CallbackReporter(Reporter):
-    """Reporter that calls `progress` with Progress records, and `log` with pieces of the solver's log; it stores the
-    sentences about the run in `said`."""
-
-    progress: Callable[[Progress], None] | None = None
-    log: Callable[[str], None] | None = None
-    said: list[str] = field(default_factory=list)
-
-    def say(self, sentence: str) -> None:
-        self.said.append(sentence)
-
-    @contextmanager
-    def solving(self, solver: ChosenSolver):
-        yield Hearing(self.progress, self.log)
-
-
-@contextmanager
-def listening(progress, logs):
-    """Combine two contexts that yield a Hearing each: a reporter's, which shows the progress, and a sink's."""
-    with progress as one, logs as other:
-        yield Hearing(one.progress, _both(one.log, other.log), _both(one.logs, other.logs))
-
-
-def _both(*hearers):
-    hearers = [hearer for hearer in hearers if hearer is not None]
-    if not hearers:
-        return None
-
-    def hear(*words) -> None:
-        for hearer in hearers:
-            hearer(*words)
-
-    return hear
 
 
 def choose_solver(spec: SolvingSpec) -> ChosenSolver:
     """Return the solver that a specification names. Raises ChoiceError for an unknown solver, or a program for a
     solver that is not a program, SolverError for a program that is not there."""
-    from odtc.solvers import portfolio_members
-    from odtc.solvers.protocols import PackageSolver
-    from odtc.solvers.solver import find_solver, installed
-
     solver, program = spec.named_solver, spec.program
     if not portfolio_members.is_race(solver):
         module = find_solver(solver)
@@ -128,7 +47,7 @@ def choose_solver(spec: SolvingSpec) -> ChosenSolver:
 
 
 def solve(
-    model: "Model",
+    model: Model,
     solver: str = "highs",
     *,
     start: np.ndarray | None = None,
@@ -182,11 +101,8 @@ def solve(
     return solve_model(model, SolvingSpec(solver=solver, **keywords), start, path, Hearing(progress, log, logs))
 
 
-def solve_model(model: "Model", spec: SolvingSpec, start=None, path=None, hearing: Hearing = NOBODY) -> Solution:
+def solve_model(model: Model, spec: SolvingSpec, start=None, path=None, hearing: Hearing = NOBODY) -> Solution:
     """Call `solve` with the options of a specification."""
-    from odtc.model.milp import Model
-    from odtc.problem.identity import stamp_of
-
     if not isinstance(model, Model):
         raise ChoiceError(
             f"expected a model, as odtc.build makes it, got {type(model).__name__}; `odtc solve FILE` solves a model "
@@ -198,39 +114,30 @@ def solve_model(model: "Model", spec: SolvingSpec, start=None, path=None, hearin
     return supported(model, raise_bound_to_floor(model.problem, found)) if ours else found
 
 
-def _solve(model: "Model", spec: SolvingSpec, hearing: Hearing, start, progress, time_limit, path) -> Solution:
-    from odtc.solvers import portfolio_members
-    from odtc.solvers.solve import solve as run_solver
+def _solve(model: Model, spec: SolvingSpec, hearing: Hearing, start, progress, time_limit, path) -> Solution:
 
     solver, options = spec.named_solver, replace(spec.options, time_limit=time_limit)
     if portfolio_members.is_race(solver):
-        from odtc.solvers import portfolio  # most runs never need it
-
         portfolio_members.refuse_program(spec.program)
         return portfolio.run(model, solver, options, start, progress, hearing.log, hearing.logs, path)
     return run_solver(model, solver, options, start, progress, hearing.log, path, spec.program)
 
 
 def solve_or_loop(
-    model: "Model",
+    model: Model,
     spec: SolvingSpec = PLAIN,
     start: np.ndarray | None = None,
     *,
     path=None,
     hearing: Hearing = NOBODY,
-    keep: "Keeper | None" = None,
+    keep: Keeper | None = None,
     loop: bool = True,
-) -> "tuple[Model, Solution]":
+) -> tuple[Model, Solution]:
     """Solve a model once, or with `loop` the formulation's loop on it, which returns its last model.
 
     The time limit is for the whole loop; `keep` is as in odtc.workflow.rounds.Rounds. The start is the solution if a
     solver was stopped before it had a point.
     """
-    from odtc.problem.identity import identified
-    from odtc.solvers import portfolio_members
-    from odtc.solvers.solve import shared_process, solve_with_cuts, takes_cuts
-    from odtc.workflow.rounds import Rounds
-
     rounds_of = loop_of(model.problem) if loop else None
     if rounds_of is None:
         return model, _or_start(model, start, solve_model(model, spec, start, path, hearing))
@@ -256,11 +163,9 @@ def solve_or_loop(
     return last, replace(solution, seconds=seconds, model=last.identity)
 
 
-def relaxations(time_limit: float | None = None, progress=None, log=None, keep: "Keeper | None" = None) -> "Rounds":
+def relaxations(time_limit: float | None = None, progress=None, log=None, keep: Keeper | None = None) -> Rounds:
     """Return rounds of separation by the embedded HiGHS on one thread, so that the same data has the same
     constraints."""
-    from odtc.workflow.rounds import Rounds
-
     spec = SolvingSpec(solver="highs", threads=1)
 
     def solve_relaxation(model, *, start=None, time_limit=None, path=None, progress=None):
@@ -270,7 +175,7 @@ def relaxations(time_limit: float | None = None, progress=None, log=None, keep: 
     return Rounds(solve_relaxation, time_limit, progress, log, keep)
 
 
-def _or_start(model: "Model", start: np.ndarray | None, found: Solution) -> Solution:
+def _or_start(model: Model, start: np.ndarray | None, found: Solution) -> Solution:
     """Return the solution; or the start, if a solver was stopped before it had a point of its own, such as one for
     linear programs that takes no start."""
     if found.has_solution or start is None or found.termination not in STOPPED:
@@ -279,9 +184,3 @@ def _or_start(model: "Model", start: np.ndarray | None, found: Solution) -> Solu
     return raise_bound_to_floor(
         model.problem, replace(found, x=start, objective=model.objective(start), claimed=None, message=message)
     )
-
-
-def loop_of(problem: Problem):
-    """Return the `fit` of a formulation that solves round after round, with these parameters; otherwise None."""
-    module = problem.module
-    return module.fit if module.can(Iterative) and module.loops(problem) else None

@@ -129,7 +129,7 @@ def test_a_constraint_holds_in_the_tree_that_is_chosen(old, tmp_path):
     spec = RunSpec(model=ModelSpec("flowoct", 1, encoding="auto:bins=4", constraints=("leaf_rows >= 15",)))
     said = []
 
-    class Listener(odtc.workflow.solving.Reporter):
+    class Listener(odtc.workflow.reporting.Reporter):
         def say(self, sentence):
             said.append(sentence)
 

@@ -18,12 +18,12 @@ from odtc.heuristics.heuristic import grow
 from odtc.model.solution import Solution, Termination
 from odtc.problem.cuts import cut, separation
 from odtc.problem.cuts.cut import CUTS, EVERY_TREE
+from odtc.problem.formulation import loop_of
 from odtc.testing.optima import exhaustive_cost, relaxed
 from odtc.testing.problems import form_id, heaps, problems
 from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow import files_of_models, solving
 from odtc.workflow.rounds import Rounds
-from odtc.workflow.solving import loop_of
 from tests import pipeline
 from tests.command_line import MONKS, odtc
 from tests.laws.test_cuts import OFFERED, assert_kept, compiled, data_problem

@@ -111,13 +111,13 @@ def solve(
 
 def _solve_and_write(opened, how: SolvingSpec, solver, model_file: Path, target: Path) -> tuple:
     """Return (the solution in the sense of the file, the written files: logs, and the solution as `target`)."""
-    from odtc.workflow import files_of_models, solving
+    from odtc.workflow import files_of_models, reporting, solving
     from odtc.workflow.sinks import open_logs
 
     written: list[Path] = []
     stem = target.with_suffix("") if target.suffix == ".sol" else None
     logs = open_logs(stem, solver.racers, written)
-    with solving.listening(console.ConsoleReporter(how.time_limit).solving(solver), logs) as hearing:
+    with reporting.listening(console.ConsoleReporter(how.time_limit).solving(solver), logs) as hearing:
         show = hearing.progress
         hearing = replace(hearing, progress=lambda said: show(files_of_models.in_own_sense(opened.model, said)))
         solution = solving.solve_model(opened.model, how, opened.start, model_file, hearing)

@@ -36,10 +36,10 @@ from odtc.workflow.constrained.assurance import (
 )
 from odtc.workflow.messages import file_notes
 from odtc.workflow.posing import encode_run, held_out_rows, read_in_time, test_rows
+from odtc.workflow.reporting import Reporter
 from odtc.workflow.results.fit import Fit
 from odtc.workflow.run import run
 from odtc.workflow.sinks import Sink
-from odtc.workflow.solving import Reporter
 from odtc.workflow.specification import RunSpec, specified
 
 RATE = "recall[{}] >= 0.7"

@@ -13,12 +13,12 @@ from odtc.data.task import expect_classes
 from odtc.errors import NoSolutionError, TimeLimitReached
 from odtc.workflow.messages import dropped_text
 from odtc.workflow.posing import read_in_time
+from odtc.workflow.reporting import Reporter
 from odtc.workflow.results.facts import RoundFacts
 from odtc.workflow.results.fit import Fit
 from odtc.workflow.row_selection.rest_bound import bound_by_parts
 from odtc.workflow.row_selection.selection import parts_of, select_in_rounds
 from odtc.workflow.sinks import Sink
-from odtc.workflow.solving import Reporter
 from odtc.workflow.specification import ModelSpec, RunSpec
 
 # (specification, rows, rows to test on, sink, reporter) → the Fit of one run
