@@ -347,6 +347,20 @@ def note_problem(trial, problem) -> None:
         trial.note("constraint", given)
 
 
-def note_heap(trial, problem, heap) -> None:
+def drawn_problem(trial, form, **of_problem):
+    """Draw a problem (`problems`), and record it."""
+    problem = trial.draw(problems(form, **of_problem))
+    note_problem(trial, problem)
+    return problem
+
+
+def drawn_tree(trial, problem):
+    """Draw a tree of a problem (`heaps`), and record it."""
+    heap = trial.draw(heaps(problem))
+    note_heap(trial, problem, heap)
+    return heap
+
+
+def note_heap(trial, problem, heap, word: str = "tree") -> None:
     """Record a tree."""
-    trial.note("tree", str(heap.to_tree(problem.encoded)))
+    trial.note(word, str(heap.to_tree(problem.encoded)))

@@ -12,7 +12,13 @@ from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import AN_OPTIMUM, EVERY_TREE
 from odtc.testing import optima
 from odtc.testing.optima import assert_rows_kept, optimum, relaxed
-from odtc.testing.problems import ALL_VARIANTS, data_of_all_kinds, form_id, heaps, note_heap, note_problem, problems
+from odtc.testing.problems import (
+    ALL_VARIANTS,
+    data_of_all_kinds,
+    drawn_problem,
+    drawn_tree,
+    form_id,
+)
 from odtc.testing.property import Property, Trial
 
 
@@ -39,8 +45,7 @@ def has_takers(plug_in, form, trial: Trial) -> None:
 
 
 def _drawn(plug_in, form, trial: Trial, depths):
-    problem = trial.draw(problems(form, depths=depths, most_rows=10))
-    note_problem(trial, problem)
+    problem = drawn_problem(trial, form, depths=depths, most_rows=10)
     plain = compiled(problem)
     trial.skip_unless(not cut.why_unfit(plug_in.name, problem, plain))
     return problem, plain, cut.add(problem, plain, (plug_in.name,))
@@ -48,8 +53,7 @@ def _drawn(plug_in, form, trial: Trial, depths):
 
 def holds(plug_in, form, trial: Trial) -> None:
     problem, _, model = _drawn(plug_in, form, trial, (1, 2, 3))
-    heap = trial.draw(heaps(problem))
-    note_heap(trial, problem, heap)
+    heap = drawn_tree(trial, problem)
     module = problem.module
     if plug_in.VALID == EVERY_TREE:
         assert_rows_kept(model, model.join(module.start(problem, heap)))

@@ -6,6 +6,7 @@ and `paid_for`.
 
 import dataclasses
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 
 from odtc.errors import ChoiceError
 from odtc.fileformats import mps_writer
-from odtc.fileformats.model_files import FORMATS, read_model, write_model
+from odtc.fileformats.model_files import FORMATS, write_model
 from odtc.fileformats.solution_files import read_point, write_point
 from odtc.model.feasibility import TOLERANCE
 from odtc.model.points import name_list
@@ -30,12 +31,12 @@ from odtc.testing.problems import (
     constrained,
     constraint_words,
     data_of_all_kinds,
-    heaps,
+    drawn_problem,
+    drawn_tree,
     kept_kinds,
     note_heap,
     note_problem,
     posed_first,
-    problems,
 )
 from odtc.testing.property import Property, Trial
 from odtc.workflow.compiling import compile_model
@@ -74,10 +75,8 @@ def is_known(plug_in, form, trial: Trial) -> None:
 
 
 def start(plug_in, form, trial: Trial) -> None:
-    problem = trial.draw(problems(form, depths=(1, 2, 3)))
-    note_problem(trial, problem)
-    heap = trial.draw(heaps(problem))
-    note_heap(trial, problem, heap)
+    problem = drawn_problem(trial, form, depths=(1, 2, 3))
+    heap = drawn_tree(trial, problem)
     model = plug_in.build(problem)
     x = model.join(plug_in.start(problem, heap))
     assert_point_of(problem, model, heap, x)
@@ -88,8 +87,7 @@ def start(plug_in, form, trial: Trial) -> None:
 
 
 def counts(plug_in, form, trial: Trial) -> None:
-    problem = trial.draw(problems(form, depths=(1, 2, 3)))
-    note_problem(trial, problem)
+    problem = drawn_problem(trial, form, depths=(1, 2, 3))
     said, model = counts_of(problem, None, mps_writer.size), compile_model(problem)
     if said.columns is None:
         trial.expect(said.words, "expected words where there are no numbers, got none")
@@ -134,18 +132,12 @@ def expect_tree(trial: Trial, problem, back, heap) -> None:
         beyond = (back.beyond and back.beyond.splits) == (heap.beyond and heap.beyond.splits)
         same = beyond and np.array_equal(back.split, heap.split) and np.array_equal(back.label, heap.label)
     if not same:
-        note_heap_as(trial, "decoded", problem, back)
+        note_heap(trial, problem, back, "decoded")
     trial.expect(same, "expected decode(start(tree)) to be the tree, got another")
 
 
-def note_heap_as(trial, word, problem, heap) -> None:
-
-    trial.note(word, str(heap.to_tree(problem.encoded)))
-
-
 def optimum_by(solve, plug_in, form, trial: Trial) -> None:
-    problem = trial.draw(problems(form))
-    note_problem(trial, problem)
+    problem = drawn_problem(trial, form)
     best = optima.exhaustive_cost(problem)
     solve(problem, best, trial)
 
@@ -174,29 +166,39 @@ def by_solver(solver: str, problem, best: float, trial: Trial) -> None:
 
 
 def files(plug_in, form, trial: Trial) -> None:
-    problem = trial.draw(problems(form))
-    note_problem(trial, problem)
+    problem = drawn_problem(trial, form)
     model = plug_in.build(problem)
     names = name_list(model.columns)
     trial.expect(len(set(names)) == len(names), "expected columns with distinct names")
     bad = [name for name in names + name_list(model.rows) if not name.isidentifier() or name[0] in "eE"]
     trial.expect(not bad, f"expected names of letters, digits and _ that do not begin with e, got {bad[:1]}")
-    format = "mps"
+    again = expect_read_back(trial, FORMATS.get("mps"), model, lambda: plug_in.build(problem))
+    trial.expect(name_list(again.columns) == names, "expected the names of columns back from the file, got others")
+
+
+def expect_read_back(trial: Trial, format, model, again: Callable):
+    """Check that a file of a model, read back, is the model, and that the model of `again()` has the same bytes; return
+    the model that was read."""
     with tempfile.TemporaryDirectory() as folder:
-        path = write_model(model, Path(folder) / f"m{FORMATS.get(format).SUFFIX}", format)
+        path = write_model(model, Path(folder) / f"m{format.SUFFIX}", format.name)
         first = path.read_bytes()
-        write_model(plug_in.build(problem), path, format)
-        trial.expect(path.read_bytes() == first, "expected the same bytes when it is built and written again")
-        again = read_model(path)
-    same = (again.A != model.A).nnz == 0 and np.array_equal(again.c, model.c)
-    trial.expect(same and name_list(again.columns) == names, "expected the model back from its file, got another")
+        write_model(again(), path, format.name)
+        trial.expect(path.read_bytes() == first, "expected the same bytes when it is written again, got others")
+        back = format.read(first, "m")
+    for word in ("c", "col_lower", "col_upper", "row_lower", "row_upper", "integrality"):
+        one, two = getattr(model, word), getattr(back, word)
+        trial.expect(
+            np.array_equal(one, two), f"expected {word} = {one.tolist()} back from the file, got {two.tolist()}"
+        )
+    trial.expect(model.offset == back.offset, f"expected the constant {model.offset!r}, got {back.offset!r}")
+    same = model.A.shape == back.A.shape and (model.A != back.A).nnz == 0
+    trial.expect(same, "expected the same coefficients back from the file, got others")
+    return back
 
 
 def manifest(plug_in, form, trial: Trial) -> None:
-    problem = trial.draw(problems(form))
-    note_problem(trial, problem)
-    heap = trial.draw(heaps(problem))
-    note_heap(trial, problem, heap)
+    problem = drawn_problem(trial, form)
+    heap = drawn_tree(trial, problem)
     model = replace(plug_in.build(problem), problem=problem)
     x = model.join(plug_in.start(problem, heap))
     in_memory = plug_in.decode(problem, model.split(x)).to_tree(problem.encoded)
@@ -212,10 +214,8 @@ def manifest(plug_in, form, trial: Trial) -> None:
 
 
 def cuts(plug_in, form, trial: Trial) -> None:
-    problem = trial.draw(problems(form, depths=(1, 2)))
-    note_problem(trial, problem)
-    heap = trial.draw(heaps(problem))
-    note_heap(trial, problem, heap)
+    problem = drawn_problem(trial, form, depths=(1, 2))
+    heap = drawn_tree(trial, problem)
     plain = replace(plug_in.build(problem), problem=problem)
     names = cut.choose(problem, plain, "all")
     trial.note("cuts", ", ".join(names) or "none fits")
@@ -265,8 +265,7 @@ def kept_optimum(plug_in, variant, trial: Trial) -> None:
 def kept_start(plug_in, variant, trial: Trial) -> None:
     problem = trial.draw(constrained(*variant, depths=(1, 2, 3)))
     note_problem(trial, problem)
-    heap = trial.draw(heaps(problem))
-    note_heap(trial, problem, heap)
+    heap = drawn_tree(trial, problem)
     ends = np.bincount(heap.reach(problem.encoded.X), problem.encoded.copies)
     trial.skip_unless(ends[ends > 0].min() >= plug_in.least_rows(problem))  # trees that this variant has
     model = built(problem)
@@ -277,16 +276,21 @@ def kept_start(plug_in, variant, trial: Trial) -> None:
 
 
 def learned(plug_in, form, trial: Trial) -> None:
-    problem = trial.draw(problems(form, by_class=True))
-    note_problem(trial, problem)
-    one, two = (plug_in.tree(problem) for _ in range(2))
+    problem = drawn_problem(trial, form, by_class=True)
+    one = grown_twice(trial, problem, plug_in.tree)
+    stated, cost = plug_in.objective(problem, one), one.loss(problem.encoded)
+    trial.expect(stated >= cost - 1e-9, f"expected an objective of {cost!r} at least, the loss, got {stated!r}")
+
+
+def grown_twice(trial: Trial, problem, grow: Callable):
+    """Return the tree of `grow(problem)`, recorded and checked: a tree of the depth, and the same each time."""
+    one, two = (grow(problem) for _ in range(2))
     trial.expect(one is not None, "expected a tree, got None")
     note_heap(trial, problem, one)
     one.expect_depth(problem.topology.depth)
     same = np.array_equal(one.split, two.split) and np.array_equal(one.label, two.label)
     trial.expect(same, "expected the same tree of the same data, got another")
-    stated, cost = plug_in.objective(problem, one), one.loss(problem.encoded)
-    trial.expect(stated >= cost - 1e-9, f"expected an objective of {cost!r} at least, the loss, got {stated!r}")
+    return one
 
 
 OF_MODELS = (

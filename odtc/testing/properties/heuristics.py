@@ -3,11 +3,10 @@ its start."""
 
 from dataclasses import replace
 
-import numpy as np
-
 from odtc.heuristics.heuristic import grow
 from odtc.testing.optima import assert_rows_kept
-from odtc.testing.problems import note_heap, note_problem, problems
+from odtc.testing.problems import drawn_problem, note_heap
+from odtc.testing.properties.formulations import grown_twice
 from odtc.testing.property import Property, Trial
 from odtc.workflow import compiling
 
@@ -19,22 +18,16 @@ def options(plug_in):
 
 
 def grows(plug_in, variant, trial: Trial) -> None:
-    problem = trial.draw(problems(("flowoct", {"lambda": 0.25}), depths=(1, 2, 3)))
-    note_problem(trial, problem)
+    problem = drawn_problem(trial, ("flowoct", {"lambda": 0.25}), depths=(1, 2, 3))
     price = problem.module.branch_penalty(problem)
-    one, two = (grow(variant, problem.encoded, problem.topology, price) for _ in range(2))
-    note_heap(trial, problem, one)
-    one.expect_depth(problem.topology.depth)
-    same = np.array_equal(one.split, two.split) and np.array_equal(one.label, two.label)
-    trial.expect(same, "expected the same tree of the same data, got another")
+    one = grown_twice(trial, problem, lambda problem: grow(variant, problem.encoded, problem.topology, price))
     labels = one.label[one.reach(problem.encoded.X)]
     inside = ((labels >= 0) & (labels < len(problem.encoded.classes))).all()
     trial.expect(inside, "expected every row to end at a node with a label, got one without")
 
 
 def starts(plug_in, variant, trial: Trial) -> None:
-    problem = trial.draw(problems(("flowoct", {}), depths=(1, 2)))
-    note_problem(trial, problem)
+    problem = drawn_problem(trial, ("flowoct", {}), depths=(1, 2))
     model = replace(problem.module.build(problem), problem=problem)
     own = grow(variant, problem.encoded, problem.topology, problem.module.branch_penalty(problem)).beyond
     trial.skip_unless(own is None or not own.splits)  # hyperplanes are starts of other models

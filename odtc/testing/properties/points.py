@@ -10,15 +10,13 @@ from odtc.errors import SolutionError
 from odtc.fileformats.solution_files import HEAD, ReadPoints, WrittenPoints
 from odtc.model.points import name_list
 from odtc.model.solution import Termination
-from odtc.testing.problems import heaps, note_heap, note_problem, problems
+from odtc.testing.problems import drawn_problem, drawn_tree
 from odtc.testing.property import Property, Trial, refuses
 
 
 def read_back(plug_in, variant, trial: Trial) -> None:
-    problem = trial.draw(problems(("flowoct", {})))
-    note_problem(trial, problem)
-    heap = trial.draw(heaps(problem))
-    note_heap(trial, problem, heap)
+    problem = drawn_problem(trial, ("flowoct", {}))
+    heap = drawn_tree(trial, problem)
     model = problem.module.build(problem)
     x = model.join(problem.module.start(problem, heap))
     written = io.BytesIO()

@@ -17,7 +17,7 @@ from odtc.model.solution import Options
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.optima import optimum
-from odtc.testing.problems import data_of_all_kinds, heaps, note_problem, problems
+from odtc.testing.problems import data_of_all_kinds, drawn_problem, heaps
 from odtc.testing.properties.formulations import by_solver, optimum_by
 from odtc.testing.property import Property, Trial
 
@@ -79,8 +79,7 @@ def note_model(trial: Trial, model) -> None:
 
 
 def takes_starts(plug_in, variant, trial: Trial) -> None:
-    problem = trial.draw(problems(FORM))
-    note_problem(trial, problem)
+    problem = drawn_problem(trial, FORM)
     model = replace(problem.module.build(problem), problem=problem)
     x = model.join(problem.module.start(problem, trial.draw(heaps(problem))))
     found = solve(model, plug_in.name, LIMIT, start=x)
