@@ -335,18 +335,7 @@ def encode(
         # The boxes leave no threshold between their ends: thresholds between the numbers are as good as any.
         asked = moved if len(moved) else asked
         of = [at if any(radius[f] for f in split.features) else split.features for at, (split, _) in enumerate(asked)]
-    scales = asked.scales
-    if (
-        not radius
-        and len(asked) >= MANY * (int(scales.max(initial=0)) + 1)
-        and len(asked) * dataset.n_rows >= MIN_RANKED_CELLS
-    ):
-        from odtc.data.binary_splits import merged_scales  # for large tables
-
-        merged = merged_scales.ranked(dataset, asked, scales, of, look)
-    else:
-        merged = _merged(dataset, asked, of, look)
-    X, row_of, first, kept, stands_for = merged
+    X, row_of, first, kept, stands_for = _merged(dataset, asked, of, look, by_ranks=not radius)
     if of_leaf and not len(kept):
         asked, kept, stands_for = SplitList.of([(Missing(0), True)]), np.zeros(1, int), ((),)
         X = np.zeros((len(first), 1), bool)
@@ -367,9 +356,16 @@ def _look_at_limit(dataset: Dataset) -> Callable[[], None]:
     return look
 
 
-def _merged(dataset: Dataset, asked: SplitList, of: Sequence[Hashable] | None, look: Callable[[], None]):
-    """Return (X, row_of, first, kept, stands_for): the table of splits with equal rows and columns merged, as
-    odtc.data.binary_splits.merged_scales.ranked does for large tables."""
+def _merged(
+    dataset: Dataset, asked: SplitList, of: Sequence[Hashable] | None, look: Callable[[], None], by_ranks: bool
+):
+    """Return (X, row_of, first, kept, stands_for): the table of splits with equal rows and columns merged. With
+    `by_ranks` a large table is merged by the ranks of its numbers."""
+    scales, n = asked.scales, len(asked)
+    if by_ranks and n >= MANY * (int(scales.max(initial=0)) + 1) and n * dataset.n_rows >= MIN_RANKED_CELLS:
+        from odtc.data.binary_splits import merged_scales  # for large tables
+
+        return merged_scales.ranked(dataset, asked, scales, of, look)
     _expect_levels(dataset, asked)
     by_feature = merged_splits.answers_by_feature(dataset, asked, look)
     row_of, first = merged_splits.merged_rows(dataset, by_feature, look)

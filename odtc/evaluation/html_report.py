@@ -74,6 +74,11 @@ class Run:
         return self.opened.note
 
     @property
+    def rows_in_leaves(self) -> str:
+        """The rows in the leaves of its tree, in words."""
+        return "all rows" if "all_rows" in self.facts else "selected rows" if self.opened.selected else "training"
+
+    @property
     def facts(self) -> dict:
         return self.fit.facts if self.fit else {}
 
@@ -146,10 +151,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
     compared in the file (otherwise in the training rows). Raises DataError for a file that does not fit,
     ChoiceError for groups that do not exist."""
     phases.begin("drawing the page")
-    tree = run.tree
-    rows = (
-        "all rows" if "all_rows" in run.facts else "selected rows" if run.opened.selected else "training"
-    )  # those in the leaves
+    tree, rows = run.tree, run.rows_in_leaves
     task, own = TASKS.get(tree.task), tree
     tree = tree.with_answers()[0].shown
     labelled = _test_rows(run, test) if test is not None else rows_set_aside(run)

@@ -182,10 +182,7 @@ def refit(
     """
     expect_nearness(within, most)
     began = time.monotonic()
-    if spec.confidence is None:
-        best = run(spec, data, test, reporter=reporter)
-    else:
-        best = fit_assured(spec, data, spec.confidence, test, reporter=reporter)
+    best = _best_fit(spec, data, test, reporter)
     problem = best.problem
     within = _share_of_cost(problem) if within is None else Within.of(within).above(best.proof.objective)
     projection = project_tree(old, problem)
@@ -194,8 +191,7 @@ def refit(
     trees, complete, unlisted = _near(problem, most, within, seconds)
     near = _near_enough(best, [projection.heap, *([] if own is None else [own]), *trees], within)
     compared = _by_distance(near, old, projection.heap, problem)
-    distance, cost, heap = min(compared, key=lambda one: (*one[0].order, one[1], one[2].n_branch_nodes))
-    heap = _as_written(heap, cost, old, problem)
+    distance, cost, heap = _closest(compared, old, problem)
     return Refit(
         old=old,
         projection=projection,
@@ -210,6 +206,21 @@ def refit(
         old_cost=None if own is None else _cost(problem, own),
         projected_cost=_cost(problem, projection.heap),
     )
+
+
+def _best_fit(spec: RunSpec, data: Dataset, test, reporter: Reporter | None) -> Fit:
+    """Return the fit of the best tree for the new rows, assured on further ones if the specification has a
+    confidence."""
+    if spec.confidence is None:
+        return run(spec, data, test, reporter=reporter)
+    return fit_assured(spec, data, spec.confidence, test, reporter=reporter)
+
+
+def _closest(compared: list[tuple], old: Tree, problem: Problem) -> tuple[Distance, float, HeapTree]:
+    """Return the (distance, cost, tree) nearest to the old tree, of equally near ones the cheapest, then the
+    smallest."""
+    distance, cost, heap = min(compared, key=lambda one: (*one[0].order, one[1], one[2].n_branch_nodes))
+    return distance, cost, _as_written(heap, cost, old, problem)
 
 
 def _near_enough(best: Fit, others: list[HeapTree], within: float) -> list[tuple[float, HeapTree]]:

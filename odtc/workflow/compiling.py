@@ -272,12 +272,11 @@ def prepare(
             heap, is_grown = known_tree(problem, start_from, say), True
             deadline.check()
             compiled, before = problem.module.limited(problem, _start_of_search(problem, heap, start_from))
-            if before is not None and before.interrupted and before.heap is not None:
-                return without_model(before.heap, interrupted=True, searched=before)
-            if before is not None and (
-                before.infeasible or (before.proved and compiled is problem and time_limit and not writes)
-            ):
-                return without_model(before.heap, searched=before)
+            if before is not None:
+                stopped = before.interrupted and before.heap is not None
+                needless = before.proved and compiled is problem and time_limit and not writes
+                if stopped or before.infeasible or needless:
+                    return without_model(before.heap, interrupted=stopped, searched=before)
             if before is not None and before.heap is not None:
                 heap, start_from = before.heap, "search"
             model = compile_model(compiled, cuts, rounds)

@@ -106,8 +106,7 @@ def decode(
     point_heap = heap = tree_of(model, solution.x)
     if solution.is_unsupported:
         solution, heap = _by_own_search(model, solution, point_heap)
-    if not solution.scope and solution.overall is None:
-        solution = replace(solution, scope=problem.module.scope(problem))
+    solution = _with_scope(problem, solution)
     dataset = _read_anew(problem, dataset)
     selected = dataset is not None and dataset.selected is not None  # rows that were not selected may need its nodes
     smaller = simplified(problem, heap) if simplify and not selected else heap
@@ -120,6 +119,12 @@ def decode(
         smaller = heap
     solution = _with_own_proof(problem, solution, tree_cost(problem, smaller), checks, is_nameless)
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
+
+
+def _with_scope(problem: Problem, solution: Solution) -> Solution:
+    """Return the solution with the trees that its claim is about, as far as it does not name them itself."""
+    named = solution.scope or solution.overall is not None
+    return solution if named else replace(solution, scope=problem.module.scope(problem))
 
 
 def _matched(model: "Model", solution) -> "tuple[Model, Solution, bool]":

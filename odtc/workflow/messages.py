@@ -191,13 +191,22 @@ def no_solution_text(
             f"({option('time_limit')}), give a start ({option('start', 'cart')}), or make it smaller: fewer splits "
             f"({option('encoding', 'auto:bins=8')}), a smaller {option('depth')}"
         )
+    why = _end_without_tree(solution, ours, from_file)
+    return (
+        f"{solution.solver or 'the solver'} found no solution: "
+        f"{why}{': ' + solution.message if solution.message else ''}"
+    )
+
+
+def _end_without_tree(solution: Solution, ours: bool, from_file: bool) -> str:
+    """Report how a solver ended that has no tree, as a clause; parameters as of `no_solution_text`."""
     more = f"the time limit came first; allow more time ({option('time_limit')})"
     start = (
         f"a start file of `odtc build` ({option('start', 'FILE')})"
         if from_file
         else f"a start ({option('start', 'cart')})"
     )
-    why = {
+    return {
         Termination.TIME_LIMIT: {
             "none": f"{more}, or give {start} to a solver that takes one (odtc list solvers)",
             "accepted": more,
@@ -212,7 +221,3 @@ def no_solution_text(
         Termination.INTERRUPTED: "it was interrupted before it had one",
         Termination.UNKNOWN: "it ended as unknown" + ("" if solution.message else ", and only its log may state why"),
     }.get(solution.termination, f"it ended as {solution.termination.words}")
-    return (
-        f"{solution.solver or 'the solver'} found no solution: "
-        f"{why}{': ' + solution.message if solution.message else ''}"
-    )

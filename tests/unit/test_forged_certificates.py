@@ -413,7 +413,7 @@ FORGERIES = {
     "constrained_certificate.read_problem: its numbers are too large to": lambda: alone(
         "p", loss=[[0, 2**49], [2**49, 0]], claim=5 * 2**49, bound=5 * 2**49
     ),
-    "constrained_certificate.read_problem: its columns are not in groups": lambda: alone(
+    "constrained_certificate._columns_of: its columns are not in groups": lambda: alone(
         "p",
         columns=[
             {"kind": "threshold", "feature": name, "thresholds": [cut]}

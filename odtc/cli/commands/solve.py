@@ -77,7 +77,6 @@ def solve(
     from odtc.solvers import portfolio_members
     from odtc.workflow import files_of_models, solving
     from odtc.workflow.manifest import SUFFIX
-    from odtc.workflow.messages import no_solution_text
     from odtc.workflow.results.facts import SolveFacts
 
     how = spec.solving
@@ -100,13 +99,20 @@ def solve(
     facts = opened.facts | SolveFacts.of(solution).to_json() | {"sense": sense, "files": files}
     if not solution.has_solution:
         console.print_json(facts) if as_json else console.print_race(facts)
-        given, selected, of_odtc = facts.get("constraints", ()), "selection" in facts, facts["model"] is not None
-        raise NoSolutionError(no_solution_text(solution, of_odtc, given, selected, opened.own_rows, from_file=True))
+        raise _no_solution(solution, facts, opened.own_rows)
     console.say_note(solution)
     if as_json:
         console.print_json(facts)
     else:
         _print_solution(solution, opened, facts, target)
+
+
+def _no_solution(solution, facts: dict, own_rows) -> NoSolutionError:
+    """Return the error for a model file without a solution; `own_rows` are the names of rows that the user added."""
+    from odtc.workflow.messages import no_solution_text
+
+    given, selected, of_odtc = facts.get("constraints", ()), "selection" in facts, facts["model"] is not None
+    return NoSolutionError(no_solution_text(solution, of_odtc, given, selected, own_rows, from_file=True))
 
 
 def _solve_and_write(opened, how: SolvingSpec, solver, model_file: Path, target: Path) -> tuple:

@@ -86,7 +86,7 @@ def build(problem: Problem) -> Model:
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
     count, loss = oct_parts.columns(m, encoded, leaf, klass)
 
-    i, t, j = np.arange(n)[:, None], B[:, None], np.arange(x.n)
+    t, j = B[:, None], np.arange(x.n)
 
     # Σ_j p_tj = d_t;   d_t ≤ d_{parent(t)}                            t ∈ B
     choose = m.rows("choose", node, lower=0, upper=0)
@@ -103,18 +103,7 @@ def build(problem: Problem) -> Model:
         m.add(of[t, np.arange(len(x.owner))], s[t, np.arange(len(x.owner))])
         m.add(of[t, np.arange(len(x.owner))], p[t, x.owner], -1)
 
-    # w_it = v_it + Σ_j p_tj [x_ij is the first level] + Σ_jk s_tjk [x_ij = k] + 1 - d_t     left of t
-    side = m.rows("side", row, node, lower=-1, upper=-1)
-    m.add(side[i, B], w[i, B], -1)
-    m.add(side[i, B], d[B], -1)
-    if numeric:
-        m.add(side[i, B], v[profile.reshape(-1, 1), B])
-    r, f = (found[:, None] for found in labels_where(x.fixed[first]))
-    m.add(side[r, B], p[B, f])
-    if len(x.owner):
-        r, f = (found[:, None] for found in labels_where(x.free[first]))
-        m.add(side[r, B], s[B, f])
-
+    _side_rows(m, x, first, profile, (p, d, v, s, w))
     _route_rows(m, tree, w, z)
 
     # Σ_i z_il ≥ n_min u_l;   z_il ≤ u_l;   N_kl, Σ_k c_kl = 1 and L_l          (odtc.formulations.shared.oct_parts)
@@ -160,6 +149,42 @@ def _threshold_rows(m: ModelBuilder, size: np.ndarray, profiles: np.ndarray, spl
     m.add(above[r, B], q[B], -1)
     at, number = (found[:, None] for found in np.nonzero(profiles < size))
     m.add(above[at, B], p[B, number], profiles[at, number] / size[number] - 1)
+
+
+def _side_rows(
+    m: ModelBuilder,
+    x: Features,
+    first: np.ndarray,
+    profile: np.ndarray,
+    split: tuple[Block, Block, Block | None, Block | None, Block],
+) -> None:
+    """Add the constraints of the side w_it of row i, 1 if it is left of t:
+
+        w_it = v_it + Σ_j p_tj [x_ij is the first level] + Σ_jk s_tjk [x_ij = k] + 1 - d_t
+
+    Parameters
+    ----------
+    m : ModelBuilder
+    x : Features
+    first : int (rows,)
+        A row of the data for each row of the model.
+    profile : int (rows,)
+        The profile of each row of the model.
+    split : (Block, Block, Block or None, Block or None, Block)
+        The variables p, d, v, s and w; None without numbers, or without levels but the first.
+    """
+    (p, d, v, s, w), B = split, nodes(split[1])
+    i = np.arange(len(first))[:, None]
+    side = m.rows("side", *w.axes, lower=-1, upper=-1)
+    m.add(side[i, B], w[i, B], -1)
+    m.add(side[i, B], d[B], -1)
+    if v is not None:
+        m.add(side[i, B], v[profile.reshape(-1, 1), B])
+    r, f = (found[:, None] for found in labels_where(x.fixed[first]))
+    m.add(side[r, B], p[B, f])
+    if s is not None:
+        r, f = (found[:, None] for found in labels_where(x.free[first]))
+        m.add(side[r, B], s[B, f])
 
 
 def _route_rows(m: ModelBuilder, tree: CompleteTree, w: Block, z: Block) -> None:

@@ -166,10 +166,7 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         kept, splits = np.arange(X.shape[1]), splits_of(facts["columns"], dataset)
         boxes = Boxes.of(stated.everywhere, splits, dataset)
     of = of[kept].tolist()
-    names = {name: place for place, name in enumerate(dict.fromkeys(of))}
-    column = np.array([names[name] for name in of], np.int64)
-    if (np.diff(column) < 0).any():
-        raise ValueError("its columns are not in groups of one feature")
+    names, column = _columns_of(of)
     height = _height(depth, stated)
     _expect_size(height, len(kept), dataset, apart=())
     problem = Problem(
@@ -196,6 +193,16 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     of_features = features if stated.orders or stated.everywhere or stated.places.of_columns else None
     claimed, *covered = terms_over(dataset, ranks, depth, facts["constraints"], of_features, deadline.check)
     return Read(problem, depth, loss, stated, list(names), kept, row, walked, claimed, covered)
+
+
+def _columns_of(features: list) -> tuple[dict, np.ndarray]:
+    """Return ({feature: place} in the order of the features of splits, the place of the feature of each split); raises
+    ValueError if the splits of a feature are not next to each other."""
+    names = {name: place for place, name in enumerate(dict.fromkeys(features))}
+    column = np.array([names[name] for name in features], np.int64)
+    if (np.diff(column) < 0).any():
+        raise ValueError("its columns are not in groups of one feature")
+    return names, column
 
 
 def _different(X: np.ndarray, of: np.ndarray) -> np.ndarray:
