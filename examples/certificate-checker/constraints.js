@@ -16,8 +16,9 @@ const distinct = (cells) => [...new Set(cells.filter((v) => !Number.isNaN(v)))].
 const size = (p) => (p < 0n ? -p : p);
 
 function numberOf(text) {
-  expect(/^-?[0-9]{1,20}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?$/.test(text), `${text} is no decimal number`);
-  return Fraction.decimal(text);
+  const found = /^(-?[0-9]{1,20})(?:\/([1-9][0-9]{0,20})|(?:\.[0-9]{1,30})?(?:e[+-]?[0-9]{1,2})?)$/.exec(text);
+  expect(found, `${text} is no decimal number and no fraction`);
+  return found[2] ? new Fraction(BigInt(found[1]), BigInt(found[2])) : Fraction.decimal(text);
 }
 
 // The arguments between brackets: parted by commas, quoted if they hold one.

@@ -71,6 +71,7 @@ SETS = (
     ("monotone_everywhere[f1,positive=yes]", "recall[yes] >= 0.9"),
     ("monotone_everywhere[f0,positive=no]", "monotone_everywhere[f1,positive=no]", "features <= 2"),
     ("monotone_everywhere[f1,positive=no]", "splits <= 2", "monotone[f0,positive=no]"),
+    ("recall[yes] >= 2/3", "false_positive_rate[yes] <= 1/3", "leaf_precision[no] >= 4/7"),
 )
 NO_TREE = dict.fromkeys(("claim", "bound", "tree"))
 UNSATISFIED = (
