@@ -361,6 +361,14 @@ def test_the_precision_of_each_leaf_is_assured_and_what_is_of_the_tree_is_told_a
     assert "expected a --constraint on the rate of new rows, such as 'recall[" in refused(command(*given))
 
 
+def test_a_tree_that_never_predicts_a_class_has_all_precision_in_its_leaves():
+    """There is no share to test."""
+    rows = pl.DataFrame({"x": [i % 4 for i in range(80)], "y": ["b" if i % 8 else "a" for i in range(80)]})
+    done = odtc.fit(rows, depth=1, constraints=["leaf_precision[a] >= 0.9"], confidence=0.9)
+    (entry,) = done.assured()
+    assert (entry.holds, entry.figure, entry.test) == (True, 1.0, 1.0)
+
+
 def test_rows_that_were_trained_on_assure_nothing(rare, tmp_path):
     train, other = rare("train.csv"), rare("other.csv")
     given = [

@@ -201,7 +201,7 @@ def widths(problem: Problem, tree: Tree, n_rows: int, confidence: float) -> dict
     short = dict.fromkeys(problem.constraints, 0.0)
     for one, sums in found.items():
         if not isinstance(sums, str):
-            short[one] = max(_bound_of(each, alpha, scale) - _value_of(each) for each in sums)
+            short[one] = max((_bound_of(each, alpha, scale) - _value_of(each) for each in sums), default=0.0)
     return short
 
 
@@ -390,7 +390,8 @@ def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float, n_rows
     def assures(scale: float) -> bool:
         return all(_bound_of(each, alpha, scale) <= each.upper + SLACK for each in sums)
 
-    reached, shown = (max(map(of, sums)) for of in (partial(_bound_of, alpha=alpha), _value_of))
+    best = -1.0 if given.op == ">=" else 0.0  # of no shares, for example of leaves that predict a class
+    reached, shown = (max(map(of, sums), default=best) for of in (partial(_bound_of, alpha=alpha), _value_of))
     figure, test = (abs(value) if given.op == ">=" else value for value in (reached, shown))
     if assures(1.0):
         return Assured(given, figure, "", test, n_rows, n_rows)
