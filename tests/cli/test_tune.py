@@ -18,9 +18,9 @@ from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError
 from odtc.evaluation import cross_validation
 from odtc.evaluation.cross_validation import Fold, Result, Setting
-from odtc.evaluation.majority import Majority
 from odtc.evaluation.studies.engine import local, run_tasks
 from odtc.evaluation.studies.study import Study, TableRows
+from odtc.evaluation.studies.tuning import Majority
 from odtc.workflow.run import run as run_spec
 from tests.command_line import odtc, refused
 

@@ -16,8 +16,7 @@ from odtc.model.solution import Solution, Termination
 from odtc.testing.problems import ALL_VARIANTS, form_id, problems
 from odtc.verification.against_file import check_against_file
 from odtc.verification.file_as_written import exact, read_written
-from odtc.workflow.provenance.model_file import _confirmed
-from odtc.workflow.provenance.rechecking import check_record
+from odtc.workflow.provenance.rechecking import _confirmed, check_record
 from tests import pipeline
 from tests.command_line import CHECKOUT
 

@@ -20,9 +20,8 @@ from odtc.testing.exhaustive import cheapest
 from odtc.verification.certificate import check, read_certificate, stated
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.claim import words as in_words
-from odtc.verification.compiled_pairs import PairCheck
 from odtc.verification.constrained.constrained_certificate import read_problem
-from odtc.verification.interval_bound import IntervalBound
+from odtc.verification.interval_bound import IntervalBound, PairCheck
 from odtc.verification.labels import terms_of
 from odtc.verification.leaf_sums import every_tree
 from odtc.verification.node_cuts import Rows

@@ -5,7 +5,7 @@ import pytest
 
 from odtc.errors import CertificateError
 from odtc.verification import pair_kernel
-from odtc.verification.compiled_pairs import PairCheck
+from odtc.verification.interval_bound import PairCheck
 from tests.unit.test_two_tests_after_each_other import cheapest, drawn
 
 

@@ -42,7 +42,7 @@ def drawn(seed: int, depth: int = 0, size: tuple[int, int] | None = None) -> Pro
         row[rng.integers(0, n_kinds)] = rng.integers(1, 4)
     free = rng.random() < 0.5
     of_columns = rng.random((m, m)) < (1.0 if free else 0.7)
-    # Where every leaf is to hold a row, columns may have to be far below the root, or to go together (stated_places).
+    # Where every leaf is to hold a row, columns may have to be far below the root, or to go together.
     settled = rng.random() < 0.4
     first, last = rng.choice([0, 0, 0, 1, 2 * settled], m), rng.choice([0, 1, 9, 9, 9], m)
     level = np.arange(depth)[:, None]

@@ -31,10 +31,9 @@ from tests.threshold_problems import certificate as of_thresholds
 from tests.threshold_problems import interrupted
 
 CHECKERS = (
-    *("certificate", "labels", "claim", "interval_bound", "pair_bound", "compiled_pairs", "threshold_columns"),
+    *("certificate", "labels", "claim", "interval_bound", "pair_bound", "threshold_columns"),
     *("node_cuts", "three_levels", "coverage", "constrained.constrained_certificate", "constrained.stated_constraints"),
-    *("constrained.stated_places", "constrained.multiplier_bound", "constrained.listed_cases"),
-    "constrained.one_column",
+    *("constrained.multiplier_bound", "constrained.listed_cases", "constrained.one_column"),
 )
 RULES = {key: site for name in CHECKERS for key, site in sites(f"odtc.verification.{name}", checks=False).items()}
 # Rules that say in words what the next line would stop at: nothing is taken without them, and why.
@@ -400,7 +399,7 @@ FORGERIES = {
     ),
     "interval_bound._entries: expected a bound and four whole": lambda: written_as("labels", "states", 0, "+2"),
     "pair_bound.require_pair: a tree of two splits after": lambda: ranked(least=2, **WORSE),
-    "compiled_pairs.require: a tree of two splits after": lambda: compiled(ranked(**WORSE)),
+    "interval_bound.require: a tree of two splits after": lambda: compiled(ranked(**WORSE)),
     "three_levels.least_cost: it leaves": lambda: patched(three_levels, "SETS", 0, ranked(depth=3, states=["1"])),
     "threshold_columns.rank_columns: it has no columns of splits": lambda: ranked(columns=[]),
     "threshold_columns.rank_columns: its thresholds are not finite numbers": with_repeated_threshold,
@@ -452,11 +451,13 @@ FORGERIES = {
     "stated_constraints._parsed: the certificate states": lambda: alone("p", "recall[p] >= +0.1"),
     "stated_constraints._parsed: a certificate can hold the constraints": lambda: alone("p", "nodes <= 1"),
     "stated_constraints._one: the certificate states": lambda: alone("p", "leaf_class_rows[p,n] >= 1"),
-    "stated_places.with_place: the certificate states": lambda: alone("p", "forbid_root[z]"),
-    "stated_places.with_place: the certificate states (again)": lambda: alone("p", "not_below[a,b,c]"),
-    "stated_places.with_place: the certificate states (again) (again)": lambda: alone("p", "together[a]"),
-    "stated_places.with_place: the certificate states (again) (again) (again)": lambda: alone("p", "deepest[a] <= 0.5"),
-    "stated_places.count_of: the certificate states": lambda: alone("p", "leaf_rows >= 1.5"),
+    "stated_constraints.with_place: the certificate states": lambda: alone("p", "forbid_root[z]"),
+    "stated_constraints.with_place: the certificate states (again)": lambda: alone("p", "not_below[a,b,c]"),
+    "stated_constraints.with_place: the certificate states (again) (again)": lambda: alone("p", "together[a]"),
+    "stated_constraints.with_place: the certificate states (again) (again) (again)": lambda: alone(
+        "p", "deepest[a] <= 0.5"
+    ),
+    "stated_constraints.count_of: the certificate states": lambda: alone("p", "leaf_rows >= 1.5"),
     "multiplier_bound.column_sets: a certificate looks at up to": lambda: patched(
         multiplier_bound, "MOST_SETS", 0, constrained("features <= 2")
     ),

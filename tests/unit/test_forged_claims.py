@@ -26,9 +26,8 @@ from odtc.verification.verify import verify_filled, verify_tree
 from odtc.workflow.decoding import simplified_check
 from odtc.workflow.near_optimal import Pool
 from odtc.workflow.provenance.frontier_file import recheck_frontier
-from odtc.workflow.provenance.model_file import _confirmed, file_checks
 from odtc.workflow.provenance.near_best import check_near_best
-from odtc.workflow.provenance.rechecking import _check_rows, check_record
+from odtc.workflow.provenance.rechecking import _check_rows, _confirmed, check_record, file_checks
 from odtc.workflow.provenance.tree_file import check_certified_tree, check_of_certificate, recheck_tree
 from odtc.workflow.provenance.without_model import open_record
 from tests import pipeline
@@ -385,48 +384,48 @@ def a_gap_that_is_none(built, _):
 
 def of_file(built, monkeypatch, x=None):
     """The checks of a point and its tree against the file that was written."""
-    from odtc.workflow.provenance import model_file
+    from odtc.workflow.provenance import rechecking
 
     written = read_written(LP)
-    monkeypatch.setattr(model_file, "read_written", lambda _: written)
-    monkeypatch.setattr(model_file, "_names", lambda *_: [b"x", b"y", b"z"])
+    monkeypatch.setattr(rechecking, "read_written", lambda _: written)
+    monkeypatch.setattr(rechecking, "_names", lambda *_: [b"x", b"y", b"z"])
     solution = replace(built[1], x=None if x is None else np.array(x))
     model = replace(built[0], edited=built[0], matrix=built[0].A)
-    return refusing(file_checks(model, solution, built[2], (model_file.Path("m.lp"), b""))[0])
+    return refusing(file_checks(model, solution, built[2], (rechecking.Path("m.lp"), b""))[0])
 
 
-@refused_by("file and point", "model_file._point_check: file and point (again)")
+@refused_by("file and point", "rechecking._point_check: file and point (again)")
 def a_point_off_the_file(built, monkeypatch):
     return of_file(built, monkeypatch, [1.0, 1.0, 0.5])
 
 
-@refused_by("file and point", "model_file._point_check: file and point")
+@refused_by("file and point", "rechecking._point_check: file and point")
 def a_point_that_is_not_finite(built, monkeypatch):
     return of_file(built, monkeypatch, [1.0, np.nan, 0.0])
 
 
-@refused_by("file rows", "model_file.file_checks: file rows")
+@refused_by("file rows", "rechecking.file_checks: file rows")
 def a_tree_that_is_no_point_of_the_file(built, monkeypatch):
     from odtc.errors import TreeError
-    from odtc.workflow.provenance import model_file
+    from odtc.workflow.provenance import rechecking
 
     def refuse(*_):
         raise TreeError("none of the model's")
 
-    monkeypatch.setattr(model_file, "complete", refuse)
-    monkeypatch.setattr(model_file, "read_written", lambda _: read_written(LP))
-    monkeypatch.setattr(model_file, "_names", lambda *_: [])
-    return refusing(file_checks(built[0], built[1], built[2], (model_file.Path("m.lp"), b""))[0])
+    monkeypatch.setattr(rechecking, "complete", refuse)
+    monkeypatch.setattr(rechecking, "read_written", lambda _: read_written(LP))
+    monkeypatch.setattr(rechecking, "_names", lambda *_: [])
+    return refusing(file_checks(built[0], built[1], built[2], (rechecking.Path("m.lp"), b""))[0])
 
 
-@refused_by("model file", "model_file.same_model: model file")
+@refused_by("model file", "rechecking.same_model: model file")
 def a_file_of_another_model(built, monkeypatch):
-    from odtc.workflow.provenance import model_file
+    from odtc.workflow.provenance import rechecking
 
-    monkeypatch.setattr(model_file, "read_model", lambda _: built[0])
-    monkeypatch.setattr(model_file, "under_columns", lambda *_: built[0])
+    monkeypatch.setattr(rechecking, "read_model", lambda _: built[0])
+    monkeypatch.setattr(rechecking, "under_columns", lambda *_: built[0])
     named = SimpleNamespace(content="0")
-    return refusing(model_file.same_model(named, built[0], replace(built[1], content="0"), model_file.Path("m.lp")))
+    return refusing(rechecking.same_model(named, built[0], replace(built[1], content="0"), rechecking.Path("m.lp")))
 
 
 @refused_by("rows read", "rechecking._check_rows: rows read")
@@ -435,7 +434,7 @@ def a_row_that_nobody_left_out(built, _):
     return refusing([_check_rows(SimpleNamespace(facts={"data": told}), built[3])])
 
 
-@refused_by("confirm other", "model_file._confirmed: confirm")
+@refused_by("confirm other", "rechecking._confirmed: confirm")
 def a_solver_that_finds_less(built, _):
     claimed = Solution(np.zeros(1), Termination.OPTIMAL, 5.0, 5.0, 1.0, "X 1.0")
     return refusing([_confirmed(claimed, 5.0, "other", Solution(None, Termination.OPTIMAL, 4.0, 4.0, 1.0, "Other 2"))])

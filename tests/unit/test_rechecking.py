@@ -14,8 +14,8 @@ from odtc.fileformats.model_files import read_model
 from odtc.model.solution import EDITED, Solution, Termination
 from odtc.workflow import files_of_models
 from odtc.workflow.decoding import finish
-from odtc.workflow.provenance import claims, model_file, rechecking, recorded
-from odtc.workflow.provenance.recorded import described
+from odtc.workflow.provenance import claims, rechecking
+from odtc.workflow.provenance.claims import described
 from tests import pipeline
 from tests.command_line import MONKS, odtc
 
@@ -143,20 +143,20 @@ def test_the_file_of_a_content_is_found_packed_or_not_and_no_other(opened, folde
 
 def test_a_file_that_the_second_reader_does_not_know_is_said(opened):
     model, solution, _, _, done = opened
-    checks, why = model_file.file_checks(model, solution, done.decoded.heap, (model_file.Path("m.mps"), b"text"))
+    checks, why = rechecking.file_checks(model, solution, done.decoded.heap, (rechecking.Path("m.mps"), b"text"))
     assert checks == [] and why.startswith("m.mps is not checked number by number: expected")
 
 
 def test_without_a_point_of_a_solver_the_tree_is_held_against_the_file(opened, folder):
     model, solution, manifest, _, done = opened
     found = claims.model_file(manifest, manifest.content, folder / "m.sol")
-    checks, why = model_file.file_checks(model, replace(solution, x=None), done.decoded.heap, found)
+    checks, why = rechecking.file_checks(model, replace(solution, x=None), done.decoded.heap, found)
     assert [check.name for check in checks] == OF_FILE[1:-1] and why == ""
-    (check,) = model_file.file_checks(model, solution, done.decoded.heap, found)[0][4:]
+    (check,) = rechecking.file_checks(model, solution, done.decoded.heap, found)[0][4:]
     assert check.passed and check.text.startswith("the solver's point, tolerance 1e-06: bounds ")
     off = solution.x.copy()
     off[np.flatnonzero(model.integrality)[0]] += 0.25
-    (check,) = model_file.file_checks(model, replace(solution, x=off), done.decoded.heap, found)[0][4:]
+    (check,) = rechecking.file_checks(model, replace(solution, x=off), done.decoded.heap, found)[0][4:]
     assert not check.passed and "integrality " in check.text and "bounds" not in check.text
 
 
@@ -168,9 +168,9 @@ def test_who_is_asked_solves_the_file_or_the_model_if_there_is_none(opened, fold
         asked.append((given, name, time_limit))
         return Solution(None, Termination.OPTIMAL, solution.objective, solution.bound)
 
-    monkeypatch.setattr(model_file, "solve", answered)
+    monkeypatch.setattr(rechecking, "solve", answered)
     for file in (found, None):
-        checks = model_file.confirm(model, solution, solution.objective, ("a", "b"), file, 3.0)
+        checks = rechecking.confirm(model, solution, solution.objective, ("a", "b"), file, 3.0)
         assert [(check.name, check.passed) for check in checks] == [("confirm a", True), ("confirm b", True)]
     of_file, again, of_model, _ = (given for given, *_ in asked)
     assert of_file.content == again.content == manifest.content and of_file.n_rows == model.n_rows
@@ -236,7 +236,7 @@ def test_columns_alone_allow_every_point(opened, tmp_path):
 
 
 def test_members_of_others_that_have_not_changed_need_no_file(opened, tmp_path, monkeypatch):
-    monkeypatch.setattr(recorded, "_makers", lambda _: ("", "flowoct 1.5 of a.py"))
+    monkeypatch.setattr(claims, "_makers", lambda _: ("", "flowoct 1.5 of a.py"))
     model = described(replace(opened[2], path=tmp_path / "m.odt.json"), tmp_path / "m.sol")
     assert model.recorded == "" and not model.rowless
 
@@ -251,7 +251,7 @@ def test_other_makers_of_a_model_of_the_same_size_have_the_rows_of_its_file(open
     """The sizes are those that the manifest records, and one side of a row is another."""
     model = opened[0]
     upper = np.where(np.isfinite(model.row_upper), model.row_upper + 1, model.row_upper)
-    monkeypatch.setattr(recorded, "_built", lambda _: replace(model, row_upper=upper, matrix=model.A))
+    monkeypatch.setattr(claims, "_built", lambda _: replace(model, row_upper=upper, matrix=model.A))
     found = described(with_facts(opened[2], model={"version": "1.5"}), folder / "m.sol")
     assert "the rows from the model file" in found.recorded and rows_of(found) == rows_of(model)
 
@@ -265,7 +265,7 @@ def fails_with(problem, monkeypatch):
     def built(_):
         raise problem
 
-    monkeypatch.setattr(recorded, "_built", built)
+    monkeypatch.setattr(claims, "_built", built)
 
 
 def test_a_build_that_fails_is_told_unless_its_maker_changed(opened, folder, monkeypatch):

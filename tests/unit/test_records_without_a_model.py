@@ -17,7 +17,7 @@ from odtc.trees.tree import Leaf
 from odtc.workflow.artifacts import write_tree
 from odtc.workflow.manifest import describe_data
 from odtc.workflow.provenance import without_model
-from odtc.workflow.provenance.model_file import _confirmed
+from odtc.workflow.provenance.rechecking import _confirmed
 from odtc.workflow.provenance.searched_again import SearchedAgain
 from odtc.workflow.provenance.settings import data_of_tree, reading_of_tree
 from odtc.workflow.provenance.without_model import open_record

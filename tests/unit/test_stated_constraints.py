@@ -18,8 +18,7 @@ from odtc.problem.constraints.constraint import posed
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.verification.constrained.constrained_certificate import read_problem, tree_cost
 from odtc.verification.constrained.multiplier_bound import Problem
-from odtc.verification.constrained.stated_constraints import _Rows, readable, stated_constraints
-from odtc.verification.constrained.stated_places import Places
+from odtc.verification.constrained.stated_constraints import Places, _Rows, readable, stated_constraints
 from tests import pipeline
 from tests.unit.test_each_constraint import TABLES, allowed, of_kind, table, trees
 

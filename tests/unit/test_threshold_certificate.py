@@ -17,7 +17,7 @@ from odtc.formulations.dpflow import interval_states, threshold_search
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch, certify
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.problem.branch_penalty import objective
-from odtc.verification import compiled_pairs, pair_kernel
+from odtc.verification import interval_bound, pair_kernel
 from odtc.verification.certificate import check
 from odtc.verification.node_cuts import Rows
 from odtc.verification.threshold_columns import distinct_columns
@@ -264,10 +264,10 @@ def test_a_kernel_that_pauses_at_every_step_finds_what_it_finds_at_once(n_classe
 
         monkeypatch.setattr(pair_kernel, "least_pair", kernel)
         for steps in (0, 10, 10**9):
-            monkeypatch.setattr(compiled_pairs, "KERNEL_STEPS", steps)
-            compiled_pairs.PairCheck().require(rows, members, least)
+            monkeypatch.setattr(interval_bound, "KERNEL_STEPS", steps)
+            interval_bound.PairCheck().require(rows, members, least)
             with pytest.raises(CertificateError, match="a tree of two splits after each other costs"):
-                compiled_pairs.PairCheck().require(rows, members, least + 1)
+                interval_bound.PairCheck().require(rows, members, least + 1)
         assert pair_kernel.PAUSED in pauses
 
 
@@ -280,8 +280,8 @@ def test_the_deadline_ends_the_check_of_one_tree_of_depth_two(monkeypatch):
         if next(looks) == 3:
             raise TimeLimitReached("it has passed")
 
-    monkeypatch.setattr(compiled_pairs, "KERNEL_STEPS", 0)
-    monkeypatch.setattr(compiled_pairs, "deadline", SimpleNamespace(check=passes))
+    monkeypatch.setattr(interval_bound, "KERNEL_STEPS", 0)
+    monkeypatch.setattr(interval_bound, "deadline", SimpleNamespace(check=passes))
     with pytest.raises(TimeLimitReached):
         check(facts, problem.encoded.dataset)
 

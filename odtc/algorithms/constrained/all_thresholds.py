@@ -2,7 +2,7 @@
 
     1. Search a few quantiles of each scale: this gives a tree, and multipliers m. Search the columns of the tree again,
        with thresholds near those of the tree, until the tree does not improve any more.
-    2. Bound the roots of each scale at m, interval by interval (root_sweep). An interval whose bound exceeds Λ
+    2. Bound the roots of each scale at m, interval by interval (RootSweep). An interval whose bound exceeds Λ
        (close_gap) for every subset of columns is excluded with all of its roots.
     3. Settle the remaining roots of each subset by separate multipliers, then by lists of subtrees
     (constrained_search).
