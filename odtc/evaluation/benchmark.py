@@ -42,6 +42,7 @@ from odtc.solvers.child_process import quick_output
 from odtc.solvers.solver import installed
 from odtc.trees.heap_tree import CompleteTree
 from odtc.workflow import compiling, decoding
+from odtc.workflow.messages import read_notes
 from odtc.workflow.posing import pose_run
 from odtc.workflow.solving import solve, solve_model, solve_or_loop
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
@@ -393,6 +394,8 @@ def run(
     """
     for data in dict.fromkeys(cell.data for cell in cells):  # a missing file is reported before hours of work
         encoded = _encoded(data, settings.spec.reading, settings.spec.model.encoding)
+        for note in read_notes(_dataset(data, settings.spec.reading)):
+            say(f"{encoded.name}: {note}")
         for text in settings.spec.model.constraints:
             parse(text, encoded)
     known = {json.dumps(one["key"], sort_keys=True): one for one, sealed in _lines_of(Path(path)) if sealed}

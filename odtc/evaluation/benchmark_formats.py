@@ -6,6 +6,7 @@ full, .tex with a table of the package booktabs.
 
 import csv
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,13 +19,14 @@ from odtc.errors import ChoiceError
 from odtc.evaluation.benchmark_table import (
     LEAST_SECONDS,
     NOT_KNOWN,
+    by_problem,
     conditions,
     in_order,
     is_proved,
     kept_columns,
+    labelled,
     markdown,
     number_text,
-    problem_of,
     whole_text,
 )
 from odtc.trees.drawing import PALETTE
@@ -32,7 +34,9 @@ from odtc.trees.drawing import PALETTE
 COLUMNS = {
     "data": str,
     "depth": int,
-    **dict.fromkeys(("formulation", "constraints", "encoding", "start"), str),
+    **dict.fromkeys(("formulation", "constraints", "reading", "encoding", "start", "solver"), str),
+    **dict.fromkeys(("time_limit", "lp_limit"), float),
+    **dict.fromkeys(("threads", "seed"), int),
     **dict.fromkeys(("columns", "rows", "nonzeros"), int),
     **dict.fromkeys(("build_seconds", "lp_bound"), float),
     **dict.fromkeys(("lp_termination", "termination"), str),
@@ -42,6 +46,7 @@ COLUMNS = {
     "verified": bool,
     "message": str,
 }
+KEYS = ("encoding", "start", "solver", "time_limit", "lp_limit", "threads", "seed")  # of the key of a cell, as they are
 LATEX_HEAD = (
     "data",
     "depth",
@@ -78,9 +83,9 @@ def _rows(results: list[dict]) -> list[dict]:
         key = result["key"]
         own = {
             "constraints": "; ".join(key.get("constraints") or ()),
-            "encoding": key.get("encoding"),
-            "start": key.get("start"),
+            "reading": json.dumps(key["reading"]),
         }
+        own |= {name: key.get(name) for name in KEYS}
         rows.append({name: (result | own)[name] for name in COLUMNS})
     return rows
 
@@ -104,14 +109,15 @@ def to_parquet(results: list[dict]) -> bytes:
 
 def to_latex(results: list[dict]) -> str:
     """Return a table of booktabs; the quickest of the proofs of one data set and depth is bold."""
-    results = in_order(results)
-    quickest: dict[tuple, float] = {}
-    for result in filter(is_proved, results):
-        quickest[problem_of(result)] = min(quickest.get(problem_of(result), np.inf), _seconds(result))
+    results = labelled(in_order(results))
+    quickest = set()
+    for cells in by_problem([result for result in results if is_proved(result)]).values():
+        least = min(map(_seconds, cells))
+        quickest |= {id(result) for result in cells if _seconds(result) <= least}
     rows = []
     for result in results:
         proved, seconds = is_proved(result), number_text(result["cpu_seconds"], 3)
-        if proved and _seconds(result) <= quickest[problem_of(result)]:
+        if id(result) in quickest:
             seconds = f"\\textbf{{{seconds}}}"
         elif not proved:
             seconds = tex(result["termination"].replace("_", " "))
@@ -173,9 +179,10 @@ def profiles(results: list[dict], metric: str = "cpu") -> dict[str, np.ndarray]:
         known = ", ".join(METRICS)
         raise ChoiceError(f"--metric: expected one of {known}, got {metric!r}{did_you_mean(metric, METRICS)}")
     times: dict[str, dict[tuple, float]] = {}
-    for result in in_order(results):
-        proved = _measured(result, metric) if is_proved(result) else np.inf
-        times.setdefault(result["formulation"], {})[problem_of(result)] = proved
+    for problem, cells in by_problem(labelled(in_order(results))).items():
+        for result in cells:
+            proved = _measured(result, metric) if is_proved(result) else np.inf
+            times.setdefault(result["formulation"], {})[problem] = proved
     if len(times) < 2:
         raise ChoiceError(
             "expected results of two or more formulations to compare, got results of one; name more with --formulations"

@@ -32,7 +32,7 @@ BUSY = 0.8
 
 def markdown(results: list[dict]) -> str:
     """Return these results as Markdown; if a cell was measured more than once, the last."""
-    results = latest(results)
+    results = labelled(latest(results))
     pairs = {id(result): peer for result, peer in pair_results(results)}
     parts = [*conditions(results), ""]
     parts += _table(HEAD, [_cells(result, pairs.get(id(result))) for result in sorted(results, key=_order)])
@@ -55,6 +55,32 @@ def latest(results: list[dict]) -> list[dict]:
     ]
 
 
+def labelled(results: list[dict]) -> list[dict]:
+    """Return results with the names that tables print: the data with its constraints and with each setting in which
+    these results differ, and the formulation with its start."""
+    settings = [_settings(result) for result in results]
+    own = [words for words, result in zip(settings, results) if not result["peer"]]
+    every = dict.fromkeys(name for words in own for name in words)
+    varied = [name for name in every if len({words.get(name) for words in own}) > 1]
+    named = []
+    for result, words in zip(results, settings):
+        remarks = [*result["key"].get("constraints", ()), *(words[name] for name in varied if name in words)]
+        start = result["key"].get("start")
+        data = " ".join([result["data"], *(f"({remark})" for remark in remarks)])
+        form = result["formulation"] + (f" (start: {start})" if start not in (None, "auto") else "")
+        named.append(result | {"data": data, "formulation": form})
+    return named
+
+
+def _settings(result: dict) -> dict[str, str]:
+    """Return the settings of a cell that are not in every line of a table, in words."""
+    key = result["key"]
+    reading = {name: ",".join(value) if isinstance(value, list) else value for name, value in key["reading"].items()}
+    named = reading | {name: key[name] for name in ("encoding", "seed", "threads", "gap", "solver") if name in key}
+    limits = {"time_limit": f"{key['time_limit']:g} s", "lp_limit": f"root LP {key['lp_limit']:g} s"}
+    return {name: f"{name.replace('_', ' ')} {value}" for name, value in named.items()} | limits
+
+
 def in_order(results: list[dict]) -> list[dict]:
     """Return the latest results by depth and data, peers behind the others."""
     return sorted(latest(results), key=_order)
@@ -71,8 +97,9 @@ def pair_results(results: list[dict]) -> list[tuple[dict, dict]]:
     peers = {}
     for result in results:
         if result["peer"]:
-            peers.setdefault(problem_of(result), []).append(result)
-    return [(result, peer) for result in results if not result["peer"] for peer in peers.get(problem_of(result), ())]
+            peers.setdefault(_rows_and_limits(result), []).append(result)
+    own = [result for result in results if not result["peer"]]
+    return [(result, peer) for result in own for peer in peers.get(_rows_and_limits(result), ())]
 
 
 def optima_agree(result: dict, peer: dict) -> bool:
@@ -94,8 +121,23 @@ def _starved(result: dict) -> str:
     return f" (had {100 * share:.0f} % of a core)" if limited else ""
 
 
-def problem_of(result: dict) -> tuple:
-    """Return the problem of a cell, and its solver and limits: the data, the depth, the constraints."""
+def by_problem(results: list[dict]) -> dict[tuple, list[dict]]:
+    """Return results by their problem, solver and limits. The model of a peer does not state its splits, so it belongs
+    to every encoding of its data."""
+    problems: dict[tuple, list[dict]] = {}
+    for result in results:
+        if not result["peer"]:
+            problems.setdefault((*_rows_and_limits(result), result["key"].get("encoding")), []).append(result)
+    for result in results:
+        if result["peer"]:
+            own = _rows_and_limits(result)
+            for problem in [one for one in problems if one[:-1] == own] or [(*own, None)]:
+                problems.setdefault(problem, []).append(result)
+    return problems
+
+
+def _rows_and_limits(result: dict) -> tuple:
+    """Return the data, depth and constraints of a cell, and its solver and limits."""
     key = result["key"]
     return (
         key["data"],
@@ -130,23 +172,20 @@ def _conditions(group: tuple) -> str:
 
 
 def _cells(result: dict, peer: dict | None) -> list[str]:
-    key = result["key"]
     lp = (
         number_text(result["lp_bound"])
         if result["lp_termination"] in (None, "optimal")
         else f"not finished ({result['lp_termination']})"
     )
-    start = f" (start: {key['start']})" if key.get("start") not in (None, "auto") else ""
-    kept = "".join(f" ({text})" for text in key.get("constraints", ())).replace("|", "\\|")
     ratios = [NOT_KNOWN, NOT_KNOWN]
     if peer and result["nonzeros"] and peer["nonzeros"]:
         ratios[0] = f"{peer['nonzeros'] / result['nonzeros']:.2f}"
         if is_proved(result) and is_proved(peer):
             ratios[1] = f"{_faster(result, peer):.2f}" if optima_agree(result, peer) else "OPTIMA DIFFER"
     return [
-        result["data"] + kept,
+        result["data"],
         str(result["depth"]),
-        result["formulation"] + start,
+        result["formulation"],
         *(whole_text(result[name]) for name in ("columns", "rows", "nonzeros")),
         number_text(result["build_seconds"], 3),
         lp,
@@ -210,11 +249,26 @@ def _notes(results: list[dict]) -> list[str]:
     words = ["CPU seconds are the solver's own, without reading or building."]
     if pair_results(results):
         words.append("Ratios are geometric means; above 1, the formulation of odtc is smaller or faster than the peer.")
-    if any(result["formulation"].endswith(":fit") for result in results):
+    if any(":fit" in result["formulation"] for result in results):
         words.append("Those of a loop (`:fit`) include all its rounds and its own work.")
     if any(result["termination"] == "refused" for result in results):
         words.append("`refused`: no model was solved, for the reason below.")
+    said += _different_optima(results)
     return ["", " ".join(words), *[""] * bool(said), *said]
+
+
+def _different_optima(results: list[dict]) -> list[str]:
+    """Report the problems for which formulations prove different optima, because their times are not comparable."""
+    said = []
+    for cells in by_problem(results).values():
+        proved = {r["formulation"]: r["objective"] for r in cells if is_proved(r) and not r["peer"]}
+        if proved and max(proved.values()) - min(proved.values()) > 1e-6 * max(1.0, *map(abs, proved.values())):
+            optima = ", ".join(f"{form} {number_text(value)}" for form, value in proved.items())
+            said.append(
+                f"* {cells[0]['data']} depth {cells[0]['depth']}: the proved optima differ ({optima}), because these "
+                "formulations have different trees or penalties (`odtc info NAME`); do not compare their times."
+            )
+    return said
 
 
 def _faster(result: dict, peer: dict) -> float:

@@ -149,6 +149,43 @@ def test_data_that_were_changed_are_told_apart_in_the_table(measured):
     assert [line.startswith("| few |") for line in markdown([one, one]).splitlines()].count(True) == 1
 
 
+def with_key(result, **key):
+    return result | {"key": result["key"] | key}
+
+
+def test_settings_in_which_cells_differ_are_in_tables_and_separate_problems_in_profiles():
+    cells = [with_key(cell(form, "a", cpu), encoding="onehot") for form, cpu in (("f", 1.0), ("g", 2.0))]
+    cells += [with_key(one | {"cpu_seconds": 4.0}, encoding="auto") for one in cells]
+    assert profiles(cells)["g"].tolist() == [1, 2]
+    assert "| a (encoding onehot) | 2 | f |" in markdown(cells) and "| a | 2 | f |" in markdown(cells[:2])
+    assert "a (encoding auto) & 2 & f" in to_latex(cells) and to_latex(cells).count("textbf") == 3
+    other = [*cells[:2], with_key(cells[0], time_limit=5), with_key(cells[0], reading={"missing": "separate"})]
+    told = [line.split(" | ")[0] for line in markdown(other).splitlines() if line.startswith("| a")]
+    assert sorted(told) == ["| a (5 s)", "| a (60 s)", "| a (60 s)", "| a (60 s) (missing separate)"]
+    with_peer = [*cells, cell("peer p", "a", 8.0)]
+    assert profiles(with_peer)["peer p"].tolist() == [2, 8] and len(pair_results(with_peer)) == 4
+
+
+def test_starts_are_compared_as_formulations():
+    cells = [with_key(cell("f", "a", 1.0), start="auto"), with_key(cell("f", "a", 3.0), start="none")]
+    assert profiles(cells) == {"f": [1], "f (start: none)": [3]}
+
+
+def test_different_optima_of_one_problem_are_reported():
+    cells = [cell("f", "a", 1.0), cell("g", "a", 1.0) | {"objective": 4.0}]
+    assert "* a depth 2: the proved optima differ (f 10, g 4)" in markdown(cells)
+    assert "optima differ" not in markdown([cells[0], cells[1] | {"termination": "time_limit"}])
+
+
+def test_remarks_on_the_data_are_printed_before_the_cells(tmp_path):
+    """29 of 90 rows were left out, and a column of numbers was read as text, without a word."""
+    (tmp_path / "gaps.csv").write_text("a;y\n1,5;0\n;1\n2,5;1\n3,5;0\n")
+    said = []
+    cells = [benchmark.Cell(tmp_path / "gaps.csv", 1, benchmark.Form("oct"))]
+    benchmark.run(cells, QUICK, tmp_path / "r.jsonl", said.append)
+    assert said[0].startswith("gaps: dropped 1 row of 4") and "decimal" in said[1]
+
+
 def test_a_line_that_was_cut_off_is_measured_again(measured, small, tmp_path):
     results, path = measured
     cut = tmp_path / "cut.jsonl"
