@@ -3,6 +3,7 @@
 The protocol `Encoding` defines the parts of an encoding module.
 """
 
+import inspect
 import time
 from abc import abstractmethod
 from collections import Counter
@@ -29,8 +30,8 @@ from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import CATEGORICAL, Dataset, Feature
 from odtc.data.ranked_answers import RankedAnswers, require_cells, rows_of
 from odtc.data.reading_spec import CLASSIFICATION
-from odtc.data.splits import Missing, Split, SplitList, Splits
-from odtc.errors import DataError, OdtcError, TimeLimitReached
+from odtc.data.splits import Missing, Split, SplitList, Splits, Threshold
+from odtc.errors import ChoiceError, DataError, OdtcError, TimeLimitReached
 
 if TYPE_CHECKING:
     from odtc.algorithms.moments.lines import ExactLines
@@ -59,11 +60,23 @@ class Encoding(Protocol):
         return options
 
 
+def _unfit(module) -> str:
+    """Return why the OPTIONS of an encoding are invalid, as a part of a sentence; "" if they are valid."""
+    taken = inspect.signature(module.splits).parameters
+    anything = any(one.kind is one.VAR_KEYWORD for one in taken.values())
+    for name, value in module.OPTIONS.items():
+        if not (isinstance(value, tuple) and len(value) == 2 and callable(value[0]) and isinstance(value[1], str)):
+            return f"expected OPTIONS as NAME: (type, sentence of help), got {name!r}: {value!r}"
+        if name not in taken and not anything:
+            return f"expected splits to take its option {name!r}, got splits{inspect.signature(module.splits)}"
+    return ""
+
+
 ENCODINGS = Registry(
     "encoding",
     "odtc.data.encodings",
     ("auto", "onehot", "thresholds", "subsets", "sampled", "oblique"),
-    Contract(always=(Encoding,)),
+    Contract(always=(Encoding,), unfit=_unfit),
     "odtc.encodings",
 )
 MANY = 8  # splits per scale, on average, from which on ranks are stored instead of a column for each split
@@ -324,7 +337,7 @@ def encode(
     """
     look, (module, options) = _look_at_limit(dataset), ENCODINGS.parse(scheme)
     phases.begin("encoding")
-    asked = SplitList.of(module.splits(dataset, **options))
+    asked = _splits_of(module, dataset, options)
     look()
     radius = tuple(float(r) if 0 < r < np.inf else 0.0 for r in radius)
     of: Sequence[Hashable] | None = asked.splits.features if by_column else None
@@ -340,6 +353,36 @@ def encode(
         asked, kept, stands_for = SplitList.of([(Missing(0), True)]), np.zeros(1, int), ((),)
         X = np.zeros((len(first), 1), bool)
     return _encoded(dataset, (scheme, by_column, radius, merge), asked, X, row_of, first, kept, stands_for)
+
+
+def _splits_of(module, dataset: Dataset, options: dict) -> SplitList:
+    """Return the splits of an encoding. Raises ChoiceError if a plug-in returns anything else."""
+    found = module.splits(dataset, **options)
+    if module.name not in ENCODINGS.module_names:
+        expected = f"the encoding {module.name!r}: expected splits(dataset) to return a list of (split, ones_left)"
+        try:
+            found = list(found)
+        except TypeError:
+            raise ChoiceError(f"{expected}, got {found!r}") from None
+        for pair in found:
+            if why := _no_split(dataset, pair):
+                raise ChoiceError(f"{expected}, got {pair!r}{why}")
+    return SplitList.of(found)
+
+
+def _no_split(dataset: Dataset, pair) -> str:
+    """Return why a value is not a (split, ones_left) of these columns, as the end of a sentence; "" if it is one."""
+    if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[0], Split):
+        return ", which is not such a pair"
+    split, many = pair[0], len(dataset.features)
+    if not all(isinstance(at, (int, np.integer)) and 0 <= at < many for at in split.features):
+        return f", whose columns are not positions from 0 to {many - 1}"
+    if isinstance(split, Threshold):
+        if not (isinstance(split.threshold, (int, float, np.number)) and np.isfinite(split.threshold)):
+            return ", whose threshold is not a finite number"
+        if not dataset.features[split.feature].has_order:
+            return f", a threshold on the column {dataset.features[split.feature].name!r}, which has no order"
+    return ""
 
 
 def _look_at_limit(dataset: Dataset) -> Callable[[], None]:

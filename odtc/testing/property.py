@@ -8,7 +8,8 @@ cases and reduces a failing one to the smallest; its notes are printed.
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import SkipTest
@@ -168,7 +169,8 @@ class Case:
         try:
             attempt()
         except (Unsatisfiable, FailedHealthCheck):
-            return Outcome(self, 0, not_tested="no random case fits the declarations of the plug-in")
+            why = f"; the last one was refused: {refused}" if (refused := trial.notes.get("refused")) else ""
+            return Outcome(self, 0, not_tested=f"no random case fits the declarations of the plug-in{why}")
         except Flaky:
             return Outcome(self, tried[0] + 1, "the same case passes once and fails once", trial.notes)
         except NotTestedError as problem:
@@ -205,8 +207,16 @@ def refuses(read: Callable[[Any, bytes], Any], error: type[OdtcError], longest: 
 def cases_of(kind: str, name: str, plug_in: Any, properties: tuple[Property, ...]) -> Iterator[Case]:
     """Yield each property in each way in which it is tried."""
     for property in properties:
-        for words, value in property.variants(plug_in):
+        try:
+            variants = list(property.variants(plug_in))
+        except Exception as problem:  # a mistake of the plug-in that appears when it is used on a first problem
+            variants, property = [("", None)], replace(property, check=partial(_raise, problem))
+        for words, value in variants:
             yield Case(kind, name, plug_in, property, words, value)
+
+
+def _raise(problem: Exception, plug_in: Any, variant: Any, trial: Trial) -> None:
+    raise problem
 
 
 def _raised(problem: Exception) -> str:

@@ -252,3 +252,62 @@ def test_a_mistake_in_a_cut_family_is_told_as_one_of_the_plug_in(old, new, said,
         monkeypatch.setenv("ODTC_PLUGINS", str(folder / "mine.py"))
         done = odtc(*words, folder=folder)
         assert done.code == 0 if text == CUT else said in refused(done)
+
+
+SPLITS = """
+from odtc.extend import Threshold
+TYPE, SUMMARY, OPTIONS = "encoding", "s", {"parts": (int, "parts")}
+def splits(dataset, parts=2):
+    return [(Threshold(0, 1.0), False)]
+"""
+
+
+@pytest.mark.parametrize(
+    "old, new, said",
+    [
+        ("[(Threshold(0, 1.0), False)]", "None", "return a list of (split, ones_left), got None"),
+        ("(Threshold(0, 1.0), False)", "Threshold(0, 1.0)", "which is not such a pair"),
+        ("Threshold(0,", "Threshold('name',", "whose columns are not positions from 0 to 1"),
+        ("Threshold(0,", "Threshold(2,", "whose columns are not positions from 0 to 1"),
+        ("1.0", "float('nan')", "whose threshold is not a finite number"),
+        ("Threshold(0,", "Threshold(1,", "a threshold on the column 'b', which has no order"),
+        ("parts=2", "*, part=2", "expected splits to take its option 'parts', got splits(dataset, *, part=2)"),
+        ('(int, "parts")', "int", "expected OPTIONS as NAME: (type, sentence of help), got 'parts'"),
+        ("return", "1 / 0 #", "mine.py', line 5 (ZeroDivisionError: division by zero)"),
+    ],
+)
+def test_a_mistake_in_an_encoding_is_told_as_one_of_the_plug_in(old, new, said, tmp_path, monkeypatch):
+    (tmp_path / "d.csv").write_text("a,b,y\n1,u,0\n2,v,1\n")
+    words = ("fit", "d.csv", "--encoding", "mine", "--depth", 1)
+    for name, text in (("good", SPLITS), ("bad", SPLITS.replace(old, new))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.py").write_text(text)
+        monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path / name / "mine.py"))
+        done = odtc(*words, folder=tmp_path)
+        assert done.code == 0 if text == SPLITS else said in refused(done)
+
+
+@pytest.mark.parametrize(
+    "old, new, said",
+    [
+        ("return [(coef, ", "return [(coef[0], ", "expected [(coef, upper)] from answers()"),
+        ("return [(coef, ", "return coef, [(0, ", "expected [(coef, upper)] from answers()"),
+        ("    return share(given)", "    share(given)", "expected a Constraint from read()"),
+        ("return Fraction(int(weight[said].sum()), int(weight.sum()))", "return 0.3", "from value(), which is exact"),
+        ('("<=",)', '"<="', 'expected OPS as a tuple of "<=" and ">="'),
+        ("coef = np", "coef = 1 / 0 + np", "ZeroDivisionError: division by zero (mine.py:"),
+    ],
+)
+def test_check_reports_a_mistake_in_a_constraint_as_one_of_the_plug_in(old, new, said, tmp_path, monkeypatch):
+    text = (ROOT / "examples" / "plug-ins" / "predicted_share.py").read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "mine.py").write_text(text.replace("predicted_share", "mine").replace(old, new))
+    monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path / "mine.py"))
+    done = odtc("check", "mine", "--examples", 2, folder=tmp_path)
+    assert done.code in (1, 2) and said in done.out + done.err and "a fault in" not in done.err
+
+
+def test_check_repeats_the_refusal_of_an_encoding_that_fits_no_data(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(SPLITS.replace("[(Threshold(0, 1.0), False)]", "[]"))
+    monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path / "mine.py"))
+    assert "the last one was refused: expected" in odtc("check", "mine", "--examples", 2, folder=tmp_path).out

@@ -99,10 +99,15 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     try:
         for cells in readings(args, encoded) if args else [()]:
             try:
-                return module.read(encoded, Constraint(name, cells, op, bound))
+                fitting = module.read(encoded, Constraint(name, cells, op, bound))
             except ChoiceError as refused:
                 refusals.append(str(refused))
                 nothing = refused if isinstance(refused, SaysNothingError) else nothing
+            else:
+                if not isinstance(fitting, Constraint):
+                    got = type(fitting).__name__
+                    raise OdtcError(f"expected a Constraint from read() of the constraint {name!r}, got {got}")
+                return fitting
     except csv.Error as problem:
         raise ChoiceError(f"expected the arguments of a constraint on one line, got {text!r} ({problem})") from None
     if nothing is not None:

@@ -303,6 +303,15 @@ RATES = (
 SHARES = (*RATES, "cost")
 # Kinds on the predictions of the rows.
 ON_PREDICTIONS = (*SHARES, "monotone")
+
+
+def _unfit(module: Any) -> str:
+    """Return why the values of a kind are invalid, as a part of a sentence; "" if they are valid."""
+    if not isinstance(module.OPS, tuple) or not set(module.OPS) <= {"<=", ">="}:
+        return f'expected OPS as a tuple of "<=" and ">=", got {module.OPS!r}'
+    return ""
+
+
 CONSTRAINTS = Registry(
     "constraint",
     "odtc.problem.constraints.kinds",
@@ -329,6 +338,7 @@ CONSTRAINTS = Registry(
     Contract(
         always=(ConstraintType,),
         may=(OnPredictions, OnProportions, OnLeafProportions, OnPlaces, OnGroups, OnLeaves, Repairs),
+        unfit=_unfit,
     ),
     "odtc.constraints",
     abilities=(("OnPredictions", ON_PREDICTIONS),),

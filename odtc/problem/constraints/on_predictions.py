@@ -29,6 +29,7 @@ import numpy as np
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import narrowed, nearest_floats
 from odtc.data.encoding import Encoded
+from odtc.errors import OdtcError
 from odtc.model.blocks import Axis
 from odtc.problem.constraints.kind import Constraint, Knows, OnPredictions
 from odtc.problem.expressions import Expression, Need, Needs, Statement, needed, stated
@@ -80,7 +81,25 @@ def lines(encoded: Encoded, given: Constraint) -> list[Line]:
     """Return the lines of a constraint whose kind has `answers`; [] for another kind."""
     if not given.module.can(OnPredictions):
         return []
-    return [_line(coef, upper, encoded.y) for coef, upper in given.module.answers(encoded, given)]
+    found, shape = given.module.answers(encoded, given), (encoded.n_rows, len(encoded.classes))
+    if not isinstance(found, (list, tuple)) or not all(_is_sum(line, shape) for line in found):
+        raise OdtcError(  # no ChoiceError: another constraint of the kind would not be better
+            f"expected [(coef, upper)] from answers() of the constraint {given.name!r}, coef of shape {shape}, with a "
+            f"row for each encoded row and a column for each class; got {_told(found)}"
+        )
+    return [_line(coef, upper, encoded.y) for coef, upper in found]
+
+
+def _is_sum(line: Any, shape: tuple[int, int]) -> bool:
+    return isinstance(line, tuple) and len(line) == 2 and np.shape(line[0]) == shape and np.ndim(line[1]) == 0
+
+
+def _told(found: Any) -> str:
+    """Describe a value by its types and the shapes of its arrays."""
+    if isinstance(found, (list, tuple)):
+        inside = ", ".join(map(_told, found[:3]))
+        return f"[{inside}]" if isinstance(found, list) else f"({inside})"
+    return f"{type(found).__name__}{f' of shape {found.shape}' if isinstance(found, np.ndarray) else ''}"
 
 
 def lines_of(problem: Problem) -> list[Line]:

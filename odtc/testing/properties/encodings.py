@@ -18,6 +18,7 @@ def _drawn(plug_in, trial: Trial):
         return data, encode(data, plug_in.name)
     except DataError as refused:  # no split separates rows
         trial.expect(len(str(refused).splitlines()) == 1, "expected a refusal in one line")
+        trial.note("refused", refused)
         trial.skip_unless(False)
 
 
