@@ -29,7 +29,7 @@ from odtc.data.cells.column_types import (
 from odtc.data.cells.written_numbers import APOSTROPHES, BLANKS, DASHES, MINUS
 from odtc.data.cost_matrix import lost_weights
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.data.reading_spec import CLASSIFICATION, SIGNS
+from odtc.data.reading_spec import CLASSIFICATION, LINEAR, SIGNS
 from odtc.data.table.coded_columns import distinct
 from odtc.data.table.level_orders import is_range, order_of_words, order_text
 from odtc.data.task import TASKS
@@ -776,6 +776,22 @@ def _known_numbers(dataset: Dataset) -> Iterator[tuple[Feature, np.ndarray]]:
             yield feature, column[~np.isnan(column)]
 
 
+def notes_on_lines(X: np.ndarray, features: tuple[Feature, ...]) -> Iterator[Note]:
+    """Yield a remark on each column of numbers in which no linear leaf has a line, because cells are missing. The texts
+    mention neither command-line options nor values."""
+    for at in np.flatnonzero(np.isnan(X).any(axis=0)).tolist():
+        if features[at].kind == NUMERIC and not features[at].is_date:
+            name, many = features[at].name, int(np.isnan(X[:, at]).sum())
+            cells = f"{many:,} missing cell{'s' * (many != 1)}"
+            text = f"column {name!r} has {cells}, so no leaf has a line in it; leave these rows out, or fill the cells"
+            yield Note(name, "no lines", text, "have missing cells, so no leaf has a line in them")
+
+
+def _without_lines(dataset: Dataset) -> Iterator[Note]:
+    if dataset.task == LINEAR:
+        yield from notes_on_lines(dataset.X, dataset.features)
+
+
 REMARKS = (
     _header,
     _index,
@@ -797,5 +813,6 @@ REMARKS = (
     _rare_classes,
     _lost_weights,
     _dwarfing,
+    _without_lines,
 )
 OF_CLASSES = (_many_numbers, _telling, _rare_classes, _times)  # remarks that count the rows of classes

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from odtc.data.dataset import Dataset
 from odtc.data.tasks import linear, median, regression
+from odtc.errors import DataWarning
 from odtc.estimators import parameters
 from odtc.estimators.leaf_sums import LeafSumsEstimator
 from odtc.estimators.monotone import best_rising, directions, rises
@@ -121,6 +122,12 @@ class OptimalTreeRegressor(ScoresOneColumn, RegressorMixin, LeafSumsEstimator):
         return self.TASK.sums_of(targets[:, 0], weight)
 
     def _measured(self, rows: Dataset, targets: np.ndarray) -> Dataset:
+        if self.TASK is linear and np.isnan(rows.X).any():
+            from odtc.data.notes import notes_on_lines  # it loads polars
+
+            for note in notes_on_lines(rows.X, rows.features):
+                self.notes_ += (note.text,)
+                warn_caller(note.text, DataWarning)
         return self.TASK.measured(replace(rows, source=self._source), targets[:, 0], self._target)
 
     @property

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from odtc import OptimalTreeClassifier, fit
+from odtc import OptimalTreeClassifier, OptimalTreeRegressor, fit
 from odtc.base import deadline
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
@@ -539,3 +539,22 @@ def test_times_of_one_day_are_not_advised_to_be_read_as_that_day(tmp_path, day):
     days = [f"2020-01-{1 + at % 12:02} 00:05:00" for at in range(N)]
     pl.DataFrame(table(when=days)).write_csv(tmp_path / "t.csv")
     assert "--dates when" in odtc("fit", "t.csv", "--depth", 1, folder=tmp_path).err
+
+
+def test_columns_without_lines_are_named_where_leaves_are_linear(tmp_path):
+    """One missing cell made every leaf a number, without a word: error 436 in place of 10."""
+    x = np.arange(12.0)
+    X, y = np.column_stack([np.where(x == 3, np.nan, x), x % 2]), 3 * x
+    said = "column 'x' has 1 missing cell, so no leaf has a line in it"
+    pl.DataFrame({"x": X[:, 0], "b": X[:, 1], "y": y}).fill_nan(None).write_csv(tmp_path / "d.csv")
+    words = ("fit", "d.csv", "--task", "regression", "--missing", "separate", "--depth", 1)
+    assert said in odtc(*words, "--leaf", "linear", folder=tmp_path).err
+    assert "no leaf" not in odtc(*words, folder=tmp_path).err
+    frame = pd.DataFrame(X, columns=["x", "b"])
+    with pytest.warns(DataWarning, match=said):
+        fitted = OptimalTreeRegressor(max_depth=1, leaf="linear").fit(frame, y)
+    assert any(said in note for note in fitted.notes_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OptimalTreeRegressor(max_depth=1).fit(frame, y)
+        OptimalTreeRegressor(max_depth=1, leaf="linear").fit(frame.fillna(0), y)
