@@ -9,19 +9,16 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from odtc.base.spec_fields import quoted
 from odtc.errors import ChoiceError
 from odtc.model.solution import Solution, Termination
+from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.trees.monotone_order import falling_pairs
-from odtc.trees.tree import Branch, Leaf, Node, Tree
-
-if TYPE_CHECKING:
-    from odtc.problem.problem import Problem
+from odtc.trees.tree import Leaf, Node, Tree
 
 MAX_RANKED = 2_000  # trees in the order of their costs, each of which is looked at
 MAX_PRUNINGS = 500  # of one tree, by ascending cost
@@ -80,20 +77,18 @@ def rises(tree: Tree, orders: Sequence[tuple[str, int]]) -> bool:
     places = {feature.name: at for at, feature in enumerate(tree.features)}
     answers = sorted({float(tree.answer(leaf)) for leaf in tree.leaves()})
 
-    def above(node: Node, level: float) -> Node:
-        if isinstance(node, Branch):
-            return Branch(node.split, above(node.left, level), above(node.right, level))
-        return Leaf(int(float(tree.answer(node)) > level))
+    def above(level: float) -> Node:
+        return tree.with_leaves(lambda leaf: Leaf(int(float(tree.answer(leaf)) > level))).root
 
     return all(
-        falling_pairs(above(tree.root, level), tree.features, places[name], 1 if sign > 0 else 0) == 0
+        falling_pairs(above(level), tree.features, places[name], 1 if sign > 0 else 0) == 0
         for level in answers[:-1]
         for name, sign in orders
     )
 
 
 def best_rising(
-    problem: "Problem", tree: Tree, solution: Solution, orders: Sequence[tuple[str, int]], seconds: float | None
+    problem: Problem, tree: Tree, solution: Solution, orders: Sequence[tuple[str, int]], seconds: float | None
 ) -> tuple[Tree, Solution]:
     """Find the best tree whose numbers rise with columns, as far as it can be proved.
 
@@ -130,7 +125,7 @@ def best_rising(
     return pruned, replace(solution, objective=paid, bound=bound, termination=Termination.UNKNOWN)
 
 
-def _best_pruning(problem: "Problem", heap: HeapTree, orders: Sequence[tuple[str, int]]) -> tuple[Tree, float]:
+def _best_pruning(problem: Problem, heap: HeapTree, orders: Sequence[tuple[str, int]]) -> tuple[Tree, float]:
     """Return the cheapest pruning of a tree that rises and satisfies the constraints, and its cost; after
     `MAX_PRUNINGS` of them, one that costs little."""
     from odtc.problem.constraints.constraint import broken  # it loads the compiler

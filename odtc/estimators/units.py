@@ -15,7 +15,7 @@ from odtc.base.wording import in_keywords
 from odtc.data.task import TASKS
 from odtc.data.tasks import median, survival
 from odtc.errors import DataError
-from odtc.trees.tree import Branch, Node, Tree
+from odtc.trees.tree import Leaf, Tree
 
 IN_SOLVERS = 2.0**-6, 2.0**40  # spreads of numbers that a model contains as they are; solvers lose larger costs
 IN_SEARCHES = 0.0, math.inf  # the compiler's own searches count in whole numbers of any size
@@ -110,25 +110,23 @@ def in_unit(tree: Tree, unit: float) -> Tree:
     squares = TASKS.get(tree.task).SQUARES
     weighed = squares or tree.task == median.NAME  # counts of a policy are what its votes save
 
-    def of(node: Node) -> Node:
-        if isinstance(node, Branch):
-            return Branch(node.split, of(node.left), of(node.right))
-        powers = [0, 0, *[1] * (len(node.sums) - 2)]
+    def of(leaf: Leaf) -> Leaf:
+        powers = [0, 0, *[1] * (len(leaf.sums) - 2)]
         if squares:
             powers[-2] = 2  # a square
         if of_weights:
-            powers = [0, *[1] * (len(node.sums) - 2), 0]
+            powers = [0, *[1] * (len(leaf.sums) - 2), 0]
         return replace(
-            node,
-            line=node.line and node.line.times(unit),
-            counts=tuple(count * (1 if weighed else unit) for count in node.counts),
-            sums=tuple(total * unit**power for total, power in zip(node.sums, powers)),
-            curve=node.curve if of_weights else tuple((share, number * unit) for share, number in node.curve),
+            leaf,
+            line=leaf.line and leaf.line.times(unit),
+            counts=tuple(count * (1 if weighed else unit) for count in leaf.counts),
+            sums=tuple(total * unit**power for total, power in zip(leaf.sums, powers)),
+            curve=leaf.curve if of_weights else tuple((share, number * unit) for share, number in leaf.curve),
         )
 
     numbers = tree.task == median.NAME
     classes = tuple(show_number(float(name) * unit) for name in tree.classes) if numbers else tree.classes
-    return replace(tree, root=of(tree.root), classes=classes)
+    return replace(tree.with_leaves(of), classes=classes)
 
 
 @contextmanager

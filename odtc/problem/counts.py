@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from odtc.base.memory import available, smaller
 from odtc.base.wording import command, option
@@ -21,10 +20,8 @@ from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import CUTS
 from odtc.problem.estimates import Counts
 from odtc.problem.formulation import Compiled, Counted, Iterative
+from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import CompleteTree
-
-if TYPE_CHECKING:
-    from odtc.problem.problem import Problem
 
 
 def counted(problem: Problem, cuts: str | tuple[str, ...] | None = None) -> CountedModel:

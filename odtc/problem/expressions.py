@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,14 +28,11 @@ from odtc.base.value_class import frozen_class
 from odtc.base.wording import params
 from odtc.errors import ModelError
 from odtc.model.blocks import Axis, Block, Cells
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.parameters import params_to_json
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role, columns, nodes
-
-if TYPE_CHECKING:
-    from odtc.model.builder import ModelBuilder
-    from odtc.model.milp import Model
-
 
 LONGEST = 40  # maximum number of characters of a parameter in a message
 

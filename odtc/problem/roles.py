@@ -5,15 +5,12 @@ families and constraints are written only with these.
 """
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from odtc.model.blocks import Axis, Block, unused_name
+from odtc.model.milp import Model
 from odtc.problem.problem import Problem
-
-if TYPE_CHECKING:
-    from odtc.model.milp import Model
 
 
 class Role(StrEnum):
@@ -44,7 +41,7 @@ class Role(StrEnum):
     CONSTANT = "constant"  # fixed to 1; its cost is the constant of the objective
 
 
-def columns(problem: Problem, model: "Model", role: Role, at: str | None = None) -> "Block | None":
+def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -> "Block | None":
     """Return the block of columns of a role.
 
     Parameters
@@ -107,7 +104,7 @@ def route_of(problem: Problem) -> np.ndarray:
     return problem.module.route_of(problem)
 
 
-def fresh_name(model: "Model", stem: str) -> str:
+def fresh_name(model: Model, stem: str) -> str:
     """Return a name for a block of rows that the model does not have yet.
 
     Parameters

@@ -176,9 +176,7 @@ def answering_numbers(draw, tree: Tree, lines: bool = True) -> Tree:
     numeric = [at for at, feature in enumerate(tree.features) if feature.kind == NUMERIC]
     lines = lines and numeric and draw(st.booleans())
 
-    def node(part):
-        if isinstance(part, Branch):
-            return Branch(part.split, node(part.left), node(part.right))
+    def answering(leaf):
         # Of a leaf: rows, weight, w y, two sums around the median of all rows, which no prediction needs, and y.
         number = draw(st.sampled_from(ANSWERS))
         sums = 1.0, 1.0, number, 0.0, 0.0, number
@@ -187,4 +185,4 @@ def answering_numbers(draw, tree: Tree, lines: bool = True) -> Tree:
         return Leaf(0, (1.0,), (1,), sums, (), line)
 
     task = "linear" if lines else "regression"
-    return Tree(node(tree.root), tree.features, ("mean",), tree.target, tree.missing, task)
+    return Tree(tree.with_leaves(answering).root, tree.features, ("mean",), tree.target, tree.missing, task)

@@ -1,6 +1,6 @@
 """A decision tree in the words and units of the data file: the result of decoding, for every formulation."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 
@@ -193,15 +193,33 @@ class Tree:
         answers = list(dict.fromkeys(map(answer, self.leaves())))
         words = [f"{one:.6g}" if line is None else line.words(self.shown.features) for one, line in answers]
 
-        def answering(node):
-            if isinstance(node, Branch):
-                return replace(node, left=answering(node.left), right=answering(node.right))
-            label = answers.index(answer(node))
-            spread = tuple(sum(node.counts) * (k == label) if node.counts else 0.0 for k in range(len(answers)))
-            rows = tuple(sum(node.rows) * (k == label) for k in range(len(answers)))
-            return replace(node, label=label, counts=spread, rows=rows)
+        def answering(leaf):
+            label = answers.index(answer(leaf))
+            spread = tuple(sum(leaf.counts) * (k == label) if leaf.counts else 0.0 for k in range(len(answers)))
+            rows = tuple(sum(leaf.rows) * (k == label) for k in range(len(answers)))
+            return replace(leaf, label=label, counts=spread, rows=rows)
 
-        return replace(self, root=answering(self.root), classes=tuple(words)), tuple(one for one, _ in answers)
+        return replace(self.with_leaves(answering), classes=tuple(words)), tuple(one for one, _ in answers)
+
+    def with_leaves(self, change: Callable[[Leaf], Leaf]) -> "Tree":
+        """Return the tree with another leaf in place of each.
+
+        Parameters
+        ----------
+        change : callable
+            Takes a Leaf and returns a Leaf; called for the leaves left to right.
+
+        Returns
+        -------
+        Tree
+        """
+
+        def changed(node: Node) -> Node:
+            if isinstance(node, Branch):
+                return Branch(node.split, changed(node.left), changed(node.right))
+            return change(node)
+
+        return replace(self, root=changed(self.root))
 
     def with_curves(self, curves: Iterable[tuple[tuple[float, float], ...]]) -> "Tree":
         """Return the tree with these curves in its leaves.
@@ -216,13 +234,7 @@ class Tree:
         Tree
         """
         given = iter(curves)
-
-        def node(part: Node) -> Node:
-            if isinstance(part, Branch):
-                return Branch(part.split, node(part.left), node(part.right))
-            return replace(part, curve=next(given))
-
-        return replace(self, root=node(self.root))
+        return self.with_leaves(lambda leaf: replace(leaf, curve=next(given)))
 
     def apply(self, X: np.ndarray, first: int = 1, on_missing: str = "refuse") -> np.ndarray:
         """Return the leaf of each row.

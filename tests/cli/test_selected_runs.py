@@ -141,7 +141,7 @@ def test_a_round_that_keeps_a_constraint_on_all_rows_is_better_than_one_that_doe
 
 def test_one_object_is_printed_whatever_becomes_of_later_rounds(noisy, monkeypatch):
     from odtc.model.solution import Termination
-    from odtc.workflow import run as workflow_run
+    from odtc.workflow import solving
 
     solved = []
 
@@ -152,8 +152,8 @@ def test_one_object_is_printed_whatever_becomes_of_later_rounds(noisy, monkeypat
             None, Termination.INFEASIBLE, None, None, 0.1, "fake"
         )
 
-    whole = workflow_run.solve_or_loop
-    monkeypatch.setattr(workflow_run, "solve_or_loop", first_alone)
+    whole = solving.solve_or_loop
+    monkeypatch.setattr(solving, "solve_or_loop", first_alone)
     said = run(
         "fit", "d.csv", *BINS, "--solver", "highs", "--select", "iterative:rounds=3", "-o", "it", "--json", folder=noisy
     )

@@ -10,15 +10,12 @@ import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from odtc.base.value_class import frozen_class
 from odtc.base.whole_numbers import as_written
-
-if TYPE_CHECKING:
-    from odtc.data.dataset import Dataset, Feature
-    from odtc.data.encoding import Encoded
-
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import Encoded
 
 # Shares that the property tests try; some are just below or just above a share that few rows can have.
 BOUNDS = (

@@ -22,7 +22,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, gcd, log2
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,15 +31,13 @@ from odtc.base.whole_numbers import narrowed, nearest_floats
 from odtc.data.encoding import Encoded
 from odtc.errors import OdtcError
 from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Constraint, Knows, OnPredictions
 from odtc.problem.expressions import Expression, Need, Needs, Statement, needed, stated
 from odtc.problem.problem import Problem
 from odtc.problem.roles import node_axis, route_of
 from odtc.trees.heap_tree import HeapTree, settle
-
-if TYPE_CHECKING:
-    from odtc.model.builder import ModelBuilder
-    from odtc.model.milp import Model
 
 LARGEST = (
     1024.0  # a coefficient in a file is at most this, by a power of two: a solver's tolerance is of rows like others

@@ -323,18 +323,16 @@ def fill_leaves(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
     counts, rows = (np.bincount(at, weight, tree.n_leaves * K).reshape(-1, K) for weight in (whole.weight, None))
     loss, places = counts @ problem.encoded.cost, iter(range(tree.n_leaves))
 
-    def fill(node):
-        if isinstance(node, Branch):
-            return Branch(node.split, fill(node.left), fill(node.right))
+    def filled(leaf: Leaf) -> Leaf:
         place = next(places)
-        better = relabel and loss[place, node.label] > loss[place].min()
+        better = relabel and loss[place, leaf.label] > loss[place].min()
         return Leaf(
-            int(loss[place].argmin()) if better else node.label,
+            int(loss[place].argmin()) if better else leaf.label,
             tuple(counts[place].tolist()),
             tuple(rows[place].tolist()),
         )
 
-    return replace(tree, root=fill(tree.root))
+    return tree.with_leaves(filled)
 
 
 def as_csv(dataset: Dataset) -> tuple[str, str | None]:

@@ -7,21 +7,18 @@ costs for all subsets of columns, and an interval of roots is skipped if its bou
 
 import heapq
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from odtc.algorithms.constrained.case_trees import TableTrees
 from odtc.algorithms.constrained.close_gap import GapCloser
 from odtc.algorithms.constrained.constrained_problem import codes_of, ones_of, only
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
 from odtc.algorithms.constrained.sweeps.threshold_sides import Sides, ThresholdSides, weighed
 from odtc.algorithms.constrained.trace_tree import Structure, structure_of
-
-if TYPE_CHECKING:
-    from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
-
 
 # Search for the cheapest root split at fixed multipliers, by bounds on intervals of each scale.
 #
@@ -135,7 +132,7 @@ class SweptTrees:
         Of its sorted splits: those with the same number are nested.
     """
 
-    def __init__(self, search: "ConstrainedSearch", scale: np.ndarray):
+    def __init__(self, search: ConstrainedSearch, scale: np.ndarray):
         self.search, self.problem = search, search.problem
         order = np.lexsort((-ones_of(self.problem.X), scale))
         self.splits = np.split(order, np.flatnonzero(np.diff(scale[order])) + 1)
