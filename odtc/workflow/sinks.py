@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtc.base.atomic_write import new_file
-from odtc.base.commit import together
+from odtc.base.commit import remove, together
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, ContradictionError
 from odtc.model.solution import Solution
@@ -281,13 +281,14 @@ class FileSink(Sink):
             self.files.append(self.tree)
 
     def _write_certificate(self, done: Fit) -> None:
-        facts, self.uncertified = done.certificate, ""
+        facts, self.uncertified, path = done.certificate, "", f"{self.stem}{CERTIFICATE}"
         if facts is None:
             facts, words = certify_bound(done)
             self.uncertified = f"no certificate was written: {words}" if facts is None else words
-        if facts is not None:
-            data, path = done.dataset.source.get("path"), f"{self.stem}{CERTIFICATE}"
-            self.files.append(artifacts.write_certificate(facts, data, path))
+        if facts is None:
+            remove(path)  # an older one would pass for it
+        else:
+            self.files.append(artifacts.write_certificate(facts, done.dataset.source.get("path"), path))
 
 
 @contextmanager

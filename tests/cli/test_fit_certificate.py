@@ -1,10 +1,12 @@
 """`odtc fit --certificate` writes the certificate by which the search was checked."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from odtc.workflow.sinks import FileSink
 from tests.command_line import MONKS, odtc
 
 DATA = MONKS / "monks-1.csv"
@@ -78,3 +80,12 @@ def test_a_search_that_the_limit_ends_leaves_the_certificate_of_its_bound(tmp_pa
     assert checked.code == 0 and not checked.facts["optimal"]
     assert checked.facts["bound"] <= fitted.facts["bound"] < fitted.facts["objective"]
     assert f"a bound: no tree costs less than {checked.facts['bound']:.10g}" in fitted.err
+
+
+def test_an_older_certificate_goes_if_none_is_made(tmp_path):
+    """An interrupted run left the certificate of the run before next to its tree, which `odtc verify` then refused."""
+    sink, older = FileSink(None, certificate=True), tmp_path / "m.certificate.json"
+    sink.stem = str(tmp_path / "m")
+    older.write_text("{}")
+    sink._write_certificate(SimpleNamespace(certificate=None, unproved=None, uncertified="it was interrupted"))
+    assert not older.exists() and sink.uncertified.endswith("it was interrupted") and not sink.files
