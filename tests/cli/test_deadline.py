@@ -176,7 +176,9 @@ def test_a_solver_without_a_point_in_time_hands_in_the_start(monkeypatch, wide):
     problem = pipeline.pose(wide / "wide.csv", "dpflow", 1)
     model = pipeline.compile_model(problem)
     heap, point = pipeline.start(model)
-    monkeypatch.setattr("odtc.solvers.solve.solve", lambda *_: Solution(None, Termination.TIME_LIMIT, solver="slow"))
+    monkeypatch.setattr(
+        "odtc.workflow.solving.run_solver", lambda *_: Solution(None, Termination.TIME_LIMIT, solver="slow")
+    )
     last, found = pipeline.solve_or_loop(model, start=point)
     done = pipeline.finish(last, found)
     assert (done.facts["termination"], done.facts["verified"]) == ("time_limit", True) and "start" in found.message

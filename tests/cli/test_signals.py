@@ -27,7 +27,7 @@ PHASES = {
     "warm start": ("odtc.workflow.first_trees:grow", SOLVED),
     "compile": ("odtc.workflow.compiling:compile_model", SOLVED),
     "write the model": ("odtc.workflow.files_of_models:write_model", ("build", *SOLVED[1:])),
-    "solver": ("odtc.solvers.solve:solve", SOLVED),
+    "solver": ("odtc.workflow.solving:run_solver", SOLVED),
     "decode": ("odtc.workflow.decoding:tree_of", SOLVED),
     "check of the point": ("odtc.workflow.decoding:verify_point", SOLVED),
     "write the solution": ("odtc.workflow.files_of_models:write_point", SOLVED),

@@ -213,7 +213,7 @@ def test_a_command_its_record_and_its_words_agree_however_a_solver_ends(end, bou
     paid = model.objective(point)
     stated = {None: None, "best": best, "short": paid - 1, "close": paid - 0.1, "above": paid + 1}[bound]
     said = Solution(point, Termination(end), paid, stated, 1.0, "X 1.0", nodes=7, model=model.identity)
-    monkeypatch.setattr("odtc.solvers.solve.solve", lambda *_: said)
+    monkeypatch.setattr("odtc.workflow.solving.run_solver", lambda *_: said)
     names = [feature.name for feature in dataset.features]
     lines = [",".join([*names, "class"])] + [
         ",".join([*(feature.show(cell) for feature, cell in zip(dataset.features, row)), dataset.classes[y]])

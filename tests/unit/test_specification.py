@@ -129,7 +129,7 @@ def test_keywords_that_no_field_has_are_parameters_of_the_formulation():
 def test_a_solver_without_a_point_in_time_leaves_the_start_whoever_asks(monkeypatch, model):
     """The command line, Python and the estimator have one meaning of a time limit, with and without rounds."""
     nothing = Solution(None, Termination.TIME_LIMIT, seconds=0.1, solver="slow")
-    monkeypatch.setattr("odtc.solvers.solve.solve", lambda *words: nothing)
+    monkeypatch.setattr("odtc.workflow.solving.run_solver", lambda *words: nothing)
     done = odtc.fit(MONKS / "monks-1.csv", model, 2, encoding="onehot", time_limit=60)
     assert done.verified and done.proof.termination == "time_limit" and done.proof.bound is not None
     assert done.training.loss <= done.cart_training.cart_loss and done.facts["has_solution"]
