@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import odtc
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
-from odtc.trees.counterfactual import Counterfactuals
-from odtc.trees.explanation import explain, explain_rows
+from odtc.trees.explanation import Counterfactuals, explain, explain_rows
 from odtc.trees.tree import Branch, Leaf, Tree
 
 FEATURES = (
