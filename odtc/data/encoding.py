@@ -235,7 +235,7 @@ class Encoded:
         if left is not None and self.by_column:  # a split on its own columns, before one on others
             # Of thresholds that separate the rows in the same way, but not the boxes around them, the intended one.
             places = self._of_features.get(split.features, ())
-            for place in sorted(places, key=lambda place: self.splits[place] != split) if self.radius else places:
+            for place in sorted(places, key=lambda place: self.splits[place] != split):
                 if (same := np.array_equal(left, self.X[:, place])) or np.array_equal(left, ~self.X[:, place]):
                     return place, not same
         place = None if left is None else self.place(left)

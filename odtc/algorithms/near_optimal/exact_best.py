@@ -61,14 +61,15 @@ class ExactBest:
         return self._best(self.trees.root, self.trees.depth)
 
     def _best(self, part: Part, height: int) -> Best:
-        leaf = Best(self.costs.leaf(part.rows), None)
-        if not height or len(part.rows) < 2:
+        rows = part.rows
+        leaf = Best(self.costs.leaf(rows), None)
+        if not height or len(rows) < 2:
             return leaf
         known = self._known.get((height, part.key))
         if known is None:
             self._look(part)
             known = leaf
-            if leaf.cost > self._unavoidable(part.rows) + self.costs.price:
+            if leaf.cost > self._unavoidable(rows) + self.costs.price:
                 known = self._stump(part, leaf) if height == 1 else self._tall(part, height, leaf)
             self._known[height, part.key] = known
         return known
@@ -87,8 +88,9 @@ class ExactBest:
 
     def _stump(self, part: Part, found: Best) -> Best:
         """Return the best tree of one split, if it costs less than `found`."""
-        costs, n = self.costs, len(part.rows)
-        for column, order in enumerate(self.rows.ordered(part)):
+        costs, ordered = self.costs, self.rows.ordered(part)
+        n = ordered.shape[1]
+        for column, order in enumerate(ordered):
             ranks = self.rows.rank[column, order]
             counted = self.rows.count[order].cumsum()
             apart = (ranks[1:] > ranks[:-1]) & (counted[:-1] >= self.rows.least)
@@ -107,12 +109,12 @@ class ExactBest:
 
     def _tall(self, part: Part, height: int, found: Best) -> Best:
         """Return the best tree of two levels or more that costs less than `found`."""
-        node, parts, price = self.trees.node(part), self.costs.parts, self.costs.price
+        node, rows, parts, price = self.trees.node(part), part.rows, self.costs.parts, self.costs.price
         nested = self.search.tree_of(node, height)
-        found = min(found, Best(self._cost_of(nested, part.rows), nested), key=_cost)
-        below = self._rounded_floor(part.rows)
+        found = min(found, Best(self._cost_of(nested, rows), nested), key=_cost)
+        below = self._rounded_floor(rows)
         limit = ((found.cost - 1) // parts - below) // self._unit + 1
-        open_ = limit > 0 and found.cost > self._unavoidable(part.rows) + price
+        open_ = limit > 0 and found.cost > self._unavoidable(rows) + price
         splits = list(self.search.splits_below(node, height, limit)) if open_ else []
         for column, rank, *bounds in sorted(splits, key=lambda split: split[2] + split[3]):
             if parts * (below + self._unit * (sum(bounds) + self._price)) >= found.cost:

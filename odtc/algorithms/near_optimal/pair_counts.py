@@ -14,48 +14,6 @@ from odtc.base.kernels import kernel
 UNIT, PRICE, SKEW, BUDGET, LEAST, LOW, SPAN, BRANCHES, COST, TWINS = range(10)  # indices of the parameters in `units`
 
 
-class Blocks:
-    """Blocks of rows with equal ranks, for each column of a node, one column after the other.
-
-    Attributes
-    ----------
-    column, rank : int64 (blocks,)
-    of : int64 (columns, n), the block of each row of the node in each column
-    """
-
-    def __init__(self, rows: np.ndarray, rank: np.ndarray, columns: np.ndarray):
-        n, self.rows = len(rows), rows
-        ranks = rank[np.asarray(columns)[:, None], rows].astype(np.int64)
-        wide = ranks.max(initial=0) + 1
-        keys = ranks + wide * np.arange(len(columns))[:, None]
-        found, of = np.unique(keys, return_inverse=True)
-        self.of = of.reshape(len(columns), n)
-        self.column, self.rank = np.asarray(columns)[found // wide], found % wide
-
-    def sums(self, inside: np.ndarray, loss: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (loss int64 (blocks, labels), rows of the data int64 (blocks,)) of these rows, bool (n,)."""
-        rows, at, wide = self.rows[inside], self.of[:, inside], len(self.rank)
-        loss = np.stack([_added(at, column[rows], wide) for column in loss.T], axis=1)
-        return loss, _added(at, count[rows], wide)
-
-    def stumps(self, loss: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return (block, next block, cost, fewest rows on a side) of each threshold between rows that are present."""
-        there = np.flatnonzero(count)
-        same = self.column[there[:-1]] == self.column[there[1:]]
-        left, right = there[:-1][same], there[1:][same]
-        begins = np.searchsorted(self.column, self.column[left])
-        before = np.concatenate([np.zeros((1, loss.shape[1]), np.int64), loss.cumsum(axis=0)])
-        ends = np.searchsorted(self.column, self.column[left], side="right")
-        one, both = before[left + 1] - before[begins], before[ends] - before[begins]
-        size = np.concatenate([[0], count.cumsum()])
-        few, all_rows = size[left + 1] - size[begins], size[ends] - size[begins]
-        return left, right, one.min(axis=1) + (both - one).min(axis=1), np.minimum(few, all_rows - few)
-
-
-def _added(at, values, wide):
-    return np.bincount(at.ravel(), np.broadcast_to(values, at.shape).ravel(), wide).astype(np.int64)
-
-
 @kernel
 def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut):
     """Add the trees of height 1 and 2 of a node to a table.

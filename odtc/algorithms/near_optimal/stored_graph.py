@@ -161,9 +161,10 @@ class _Walk:
         part, _, budget, arcs = state
         units = self.trees.rows.units
         if height == 1:
-            for arc in self.trees.stumps(part, (budget - units.price) // units.unit):
-                key = int(self.column_of[arc.column]), sum(side.leaf for side in arc.sides)
-                arcs[key] = arcs.get(key, 0) + arc.high - arc.low
+            columns, low, high, costs = self.trees.stump_cuts(part, (budget - units.price) // units.unit)
+            alike, of = np.unique([self.column_of[columns], costs], axis=1, return_inverse=True)
+            times = np.bincount(of, high - low, alike.shape[1]).astype(int).tolist()
+            arcs.update(zip(zip(*alike.tolist()), times))
             return
         for arc in self.trees.arcs(part, height, budget):
             room = budget - units.price - sum(arc.bounds)

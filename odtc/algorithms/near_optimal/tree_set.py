@@ -21,13 +21,13 @@ Trees".
 import random
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from math import gcd
 
 import numpy as np
 
 from odtc.algorithms.equal_rows import distinct_values
-from odtc.algorithms.near_optimal.pair_counts import Blocks, pair_counts
+from odtc.algorithms.near_optimal.pair_counts import pair_counts
 from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
@@ -36,7 +36,7 @@ from odtc.base.memory import available, require_memory
 from odtc.base.value_class import value_class
 from odtc.errors import TimeLimitReached
 
-MAX_PAIRS_AT_ONCE = 1e8  # pairs of thresholds, about, beyond which a kernel is called column by column
+MAX_PAIRS_AT_ONCE = 1e8  # pairs of thresholds, about, beyond which the kernel is called column by column, if at all
 PART = 0.5  # share of the free memory for tables
 REMEMBERED = 500  # nodes for which the first splits of sampled trees are stored
 
@@ -47,11 +47,15 @@ class OutOfMemory(MemoryError):
 
 @dataclass(frozen=True)
 class Part:
-    """A set of rows: their numbers, the same as bytes, and their cost as one leaf, in units of loss."""
+    """A set of rows: one bit for each row, and the cost of the set as one leaf, in units of loss."""
 
-    rows: np.ndarray
     key: bytes
     leaf: int
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The numbers of the rows, rising. They are not stored, because a large set of trees has many sets of rows."""
+        return np.flatnonzero(np.unpackbits(np.frombuffer(self.key, np.uint8)))
 
 
 @value_class
@@ -90,6 +94,7 @@ class TreeRows:
         divisor = gcd(*distinct_values(loss).tolist(), 0) or max(1, ranked.price)
         self.units = Units(divisor, ranked.price)
         self.loss, self.count = loss // divisor, ranked.count[head]
+        self.by_label = np.ascontiguousarray(self.loss.T)
         self.rank = np.empty((ranked.rank.shape[1], n), np.int32)
         self.order = np.empty_like(self.rank)
         small = ranked.rank.max(initial=0) < 2**16  # numpy sorts 16 bits by counting
@@ -102,15 +107,16 @@ class TreeRows:
         """Return the set of these rows, rising numbers."""
         inside = np.zeros(self.n, bool)
         inside[rows] = True
-        return Part(rows, np.packbits(inside).tobytes(), int(self.loss[rows].sum(axis=0).min()))
+        return Part(np.packbits(inside).tobytes(), int(self.loss[rows].sum(axis=0).min()))
+
+    def inside(self, part: Part) -> np.ndarray:
+        """Return bool (n,): whether each row is in a set."""
+        return np.unpackbits(np.frombuffer(part.key, np.uint8), count=self.n).astype(bool)
 
     def ordered(self, part: Part) -> np.ndarray:
         """Return int32 (columns, n), the rows of a set by rising rank."""
-        if len(part.rows) == self.n:
-            return self.order
-        inside = np.zeros(self.n, bool)
-        inside[part.rows] = True
-        return self.order[inside[self.order]].reshape(len(self.order), len(part.rows))
+        inside = self.inside(part)
+        return self.order if inside.all() else self.order[inside[self.order]].reshape(len(self.order), inside.sum())
 
 
 @dataclass
@@ -119,7 +125,7 @@ class _Known:
 
     table: TreeTable
     arcs: list
-    columns: np.ndarray | None = None
+    columns: np.ndarray | None = None  # None if arcs are counted one by one
 
 
 class TreeSet:
@@ -187,7 +193,7 @@ class TreeSet:
             if known is not None:  # so that a node that is reached with ever greater budgets is counted few times
                 budget = max(budget, min(lower + self.budget - self._least(), 2 * budget - known.table.budget))
             table = TreeTable(self.rows.units, height, lower, budget)
-            self._hold(table.counts.nbytes + len(part.key) + 8 * len(part.rows) + 500)
+            self._hold(table.counts.nbytes + len(part.key) + 500)
             known = _Known(table, [])
             self._fill(table, part, height, known)
             self._known[height, part.key] = known
@@ -205,14 +211,25 @@ class TreeSet:
             return
         if height == 1:
             most = (table.budget - self.rows.units.price) // self.rows.units.unit
-            for _, low, high, cost in self._stumps(part, most):
-                table.add(1, cost + self.rows.units.skew, high - low)
-        elif height == 2:
-            known.columns = np.flatnonzero(self._pairs(part, table, self.columns).any(axis=1))
-        else:
-            for arc in self.arcs(part, height, table.budget):
-                known.arcs.append(arc)  # first, so that no tree is counted that cannot be drawn, whenever it ends
-                self._add_arc(table, arc, height)
+            _, low, high, costs = self.stump_cuts(part, most)
+            table.add_all(1, costs + self.rows.units.skew, high - low)
+            return
+        arcs = self.arcs(part, height, table.budget)
+        if height == 2:
+            # The kernel counts any number of arcs in one sweep; on many rows, few arcs are counted in less time.
+            few = [] if self._work(part, self.columns) < MAX_PAIRS_AT_ONCE else [*islice(arcs, len(self.columns) + 1)]
+            if not 0 < len(few) <= len(self.columns):
+                known.columns = self.columns
+                known.columns = np.flatnonzero(self._pairs(part, table, self.columns).any(axis=1))
+                return
+            arcs = iter(few)
+        for arc in arcs:
+            known.arcs.append(arc)  # first, so that no tree is counted that cannot be drawn, whenever it ends
+            self._add_arc(table, arc, height)
+
+    def _work(self, part: Part, firsts: np.ndarray) -> int:
+        """Return about how many pairs of thresholds a set of rows has, with the first ones on some columns."""
+        return len(part.rows) ** 2 * len(firsts) * len(self.columns)
 
     def _add_arc(self, table, arc, height):
         units, (left, right) = self.rows.units, arc.sides
@@ -234,46 +251,52 @@ class TreeSet:
 
     def node(self, part: Part):
         """Return the node of the search of these rows."""
-        inside = np.zeros(self.rows.n, bool)
-        inside[part.rows] = True
-        return self.search.node_of(inside[self.rows.entry])
+        return self.search.node_of(self.rows.inside(part)[self.rows.entry])
 
     def arc(self, part: Part, column: int, rank: int, bounds) -> Arc:
         """Return the splits that separate a set of rows in the same way as a split on a column does."""
-        ranks = self.rows.rank[column, part.rows]
+        rows = part.rows
+        ranks = self.rows.rank[column, rows]
         left = ranks <= rank
-        sides = self.rows.part(part.rows[left]), self.rows.part(part.rows[~left])
+        sides = self.rows.part(rows[left]), self.rows.part(rows[~left])
         low, high = int(ranks[left].max()), int(ranks[~left].min())
         twins = not self.twins and sides[0].leaf + sides[1].leaf == part.leaf
         return Arc(column, low, high, sides, tuple(bounds), twins)
 
     def stumps(self, part: Part, most: int) -> list[Arc]:
         """Return the arcs of a node of height 1 whose leaves cost at most this many units of loss."""
-        return [self.arc(part, column, low, (0, 0)) for column, low, *_ in self._stumps(part, most)]
+        columns, low, _, _ = self.stump_cuts(part, most)
+        return [self.arc(part, *cut, (0, 0)) for cut in zip(columns.tolist(), low.tolist())]
 
-    def _stumps(self, part: Part, most: int) -> list[tuple[int, int, int, int]]:
-        """Return the same as (column, low, high, cost of the leaves), the ranks as those of an `Arc`."""
-        blocks = Blocks(part.rows, self.rows.rank, self.columns)
-        sums = blocks.sums(np.ones(len(part.rows), bool), self.rows.loss, self.rows.count)
-        before, after, cost, few = blocks.stumps(*sums)
-        wanted = (few >= self.rows.least) & (cost < part.leaf + self.twins) & (cost <= most)
-        before, after = before[wanted], after[wanted]
-        found = blocks.column[before], blocks.rank[before], blocks.rank[after], cost[wanted]
-        return list(zip(*(values.tolist() for values in found)))
+    def stump_cuts(self, part: Part, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the same as four arrays: the columns, `low` and `high` of an `Arc`, and the costs of the leaves."""
+        rows, inside = self.rows, self.rows.inside(part)
+        found = [np.zeros((4, 0), np.int64)]
+        for column in self.columns.tolist():
+            order = rows.order[column][inside[rows.order[column]]]
+            ranks, size = rows.rank[column, order], rows.count[order].cumsum()
+            ends = np.flatnonzero(ranks[1:] > ranks[:-1])  # the last rows on the left
+            ends = ends[np.minimum(size[ends], size[-1] - size[ends]) >= rows.least]
+            sums = rows.by_label.take(order, axis=1).cumsum(axis=1)
+            left = sums.take(ends, axis=1)
+            cost = left.min(axis=0) + (sums[:, -1:] - left).min(axis=0)
+            wanted = (cost < part.leaf + self.twins) & (cost <= most)
+            ends = ends[wanted]
+            found.append(np.stack([np.full(len(ends), column), ranks[ends], ranks[ends + 1], cost[wanted]]))
+        return tuple(np.concatenate(found, axis=1))
 
     def _pairs(self, part: Part, table: TreeTable, firsts: np.ndarray, cell: tuple[int, int] = (-1, 0)) -> np.ndarray:
         """Count the trees of a node of height 2 whose first split is on one of some columns, and return how many of one
         cell begin with each cut, or how many of all cells, int64 (columns, n)."""
-        rows, units, F = self.rows, self.rows.units, len(self.rows.rank)
+        rows, units = self.rows, self.rows.units
         span = max(1, table.counts.shape[1] + 1)
         given = np.array(
             [units.unit, units.price, units.skew, table.budget, rows.least, table.low, span, *cell, self.twins],
             np.int64,
         )
-        per_cut = np.zeros((F, len(part.rows)), np.int64)
-        work = len(part.rows) * len(self.columns) * len(firsts)
         order = rows.ordered(part)
-        for first in [firsts] if len(part.rows) * work < MAX_PAIRS_AT_ONCE else firsts[:, None]:
+        per_cut = np.zeros(order.shape, np.int64)
+        for first in [firsts] if self._work(part, firsts) < MAX_PAIRS_AT_ONCE else firsts[:, None]:
             deadline.check()
             pair_counts(order, rows.rank, rows.loss, rows.count, self.columns, first, given, table.counts, per_cut)
         table.settle()
@@ -281,27 +304,34 @@ class TreeSet:
 
     # Trees one by one.
 
-    def _begun(self, part: Part, height: int, b: int, x: int) -> tuple[list[Arc], list[int]]:
-        """Return the arcs with which trees with b branch nodes in a cell x begin on a node of height 1 or more, and the
-        number of these trees on each."""
+    def _begun(self, part: Part, height: int, b: int, x: int) -> tuple[list, list[int]]:
+        """Return how trees with b branch nodes in a cell x begin on a node of height 1 or more: arcs, or (column, rank
+        of the last row on the left) of arcs, and the number of these trees on each."""
         units = self.rows.units
         if height == 1:
             wanted = x - units.skew
-            cuts = [(column, low) for column, low, _, cost in self._stumps(part, wanted) if cost == wanted]
-        elif height == 2:
-            known = self._known[2, part.key]
-            table = TreeTable(units, 2, known.table.lower, units.cost(b, x))
-            columns = self.columns if known.columns is None else known.columns  # None if the count was cut short
-            per_cut = self._pairs(part, table, columns, (b, x))
-            cuts = [(int(f), self._rank(part, f, at)) for f, at in zip(*np.nonzero(per_cut))]
-        else:
-            arcs = self._known[height, part.key].arcs
-            trees = [sum(many for many, *_ in self._sides(arc, height, b, x)) for arc in arcs]
-            begun = [(arc, many) for arc, many in zip(arcs, trees) if many]
+            columns, low, high, costs = (values.tolist() for values in self.stump_cuts(part, wanted))
+            here = [at for at, cost in enumerate(costs) if cost == wanted]
+            return [(columns[at], low[at]) for at in here], [high[at] - low[at] for at in here]
+        known = self._known[height, part.key]
+        if known.columns is None:
+            trees = [sum(many for many, *_ in self._sides(arc, height, b, x)) for arc in known.arcs]
+            begun = [(arc, many) for arc, many in zip(known.arcs, trees) if many]
             return [arc for arc, _ in begun], [many for _, many in begun]
-        arcs = [self.arc(part, *cut, (0, 0)) for cut in cuts]
-        trees = [1] * len(arcs) if height == 1 else per_cut[per_cut > 0].tolist()
-        return arcs, [(arc.high - arc.low) * many for arc, many in zip(arcs, trees)]
+        table = TreeTable(units, 2, known.table.lower, units.cost(b, x))
+        per_cut = self._pairs(part, table, known.columns, (b, x))
+        cuts: list[tuple[int, int]] = []
+        trees = []
+        for column in known.columns.tolist():
+            left = np.flatnonzero(per_cut[column])  # the numbers of rows on the left
+            ranks = np.sort(self.rows.rank[column, part.rows])
+            cuts += [(column, low) for low in ranks[left - 1].tolist()]
+            trees += ((ranks[left] - ranks[left - 1]) * per_cut[column, left]).tolist()
+        return cuts, trees
+
+    def _opened(self, part: Part, begun: Arc | tuple[int, int]) -> Arc:
+        """Return the arc of one of the results of `_begun`."""
+        return begun if isinstance(begun, Arc) else self.arc(part, *begun, (0, 0))
 
     def _sides(self, arc: Arc, height: int, b: int, x: int):
         """Yield (trees, left, right) of the trees that begin with an arc, of b branch nodes in a cell x: their number,
@@ -319,11 +349,6 @@ class TreeSet:
     def _side(self, part, height, cost):
         known = self._get(part, height, cost, 0) if height < 2 else self._known[height, part.key]
         return known.table
-
-    def _rank(self, part, column, at):
-        """Return the rank of the last row left of a cut that has this many rows on its left."""
-        ranks = np.sort(self.rows.rank[column, part.rows])
-        return int(ranks[at - 1])
 
     def sample(self, number: int, seed: int = 0) -> list:
         """Return trees drawn at random, each with the same probability; some may be equal.
@@ -354,8 +379,8 @@ class TreeSet:
             if len(self._begins) >= REMEMBERED:
                 self._begins.clear()
             self._begins[key] = self._begun(part, height, b, x)
-        arcs, trees = self._begins[key]
-        arc = arcs[_pick(chance, trees)]
+        begun, trees = self._begins[key]
+        arc = self._opened(part, begun[_pick(chance, trees)])
         sides = list(self._sides(arc, height, b, x))
         _, *cells = sides[_pick(chance, [trees for trees, *_ in sides])]
         rank = chance.randrange(arc.low, arc.high)
@@ -373,7 +398,8 @@ class TreeSet:
         if not b:
             yield None
             return
-        for arc in self._begun(part, height, b, x)[0]:
+        for begun in self._begun(part, height, b, x)[0]:
+            arc = self._opened(part, begun)
             for _, left, right in self._sides(arc, height, b, x):
                 for one in self._each(arc.sides[0], height - 1, *left):
                     for two in self._each(arc.sides[1], height - 1, *right):

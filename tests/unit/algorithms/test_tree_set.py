@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from odtc.algorithms.near_optimal import tree_set as tree_sets
 from odtc.algorithms.near_optimal.stored_graph import count_using, fewest_columns, store
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
@@ -64,9 +65,15 @@ def tree_set(rank, loss, price, least, depth, slack=None, columns=None):
     return ranked, TreeSet(TreeRows(ranked), search, depth, most, columns)
 
 
+@pytest.mark.parametrize("pairs", [tree_sets.MAX_PAIRS_AT_ONCE, 0], ids=["kernel", "arcs"])
 @given(table=tables(), slack=st.sampled_from([0, 1, 2, 4, None]))
 @settings(max_examples=int(os.environ.get("EX", "25")), deadline=None)
-def test_as_many_trees_as_an_enumeration_finds(table, slack):
+def test_as_many_trees_as_an_enumeration_finds(pairs, table, slack):
+    with mock.patch.object(tree_sets, "MAX_PAIRS_AT_ONCE", pairs):
+        expect_all_trees(table, slack)
+
+
+def expect_all_trees(table, slack):
     rank, loss, price, least, depth = table
     truth = list(every_tree(rank, loss, np.arange(len(rank)), depth, price, least))
     best = min(cost for cost, _, _ in truth)
@@ -119,12 +126,14 @@ def chances(found):
     return drawn
 
 
+@pytest.mark.parametrize("pairs", [tree_sets.MAX_PAIRS_AT_ONCE, 0], ids=["kernel", "arcs"])
 @given(table=tables(), slack=st.sampled_from([0, 1, 2]))
 @settings(max_examples=25, deadline=None)
-def test_each_tree_is_drawn_with_the_same_probability(table, slack):
-    _, found = tree_set(*table, slack)
-    assume(0 < found.count() <= 40)
-    assert set(chances(found).values()) == {Fraction(1, found.table.total)}
+def test_each_tree_is_drawn_with_the_same_probability(pairs, table, slack):
+    with mock.patch.object(tree_sets, "MAX_PAIRS_AT_ONCE", pairs):
+        _, found = tree_set(*table, slack)
+        assume(0 < found.count() <= 40)
+        assert set(chances(found).values()) == {Fraction(1, found.table.total)}
 
 
 def columns_of(tree):
