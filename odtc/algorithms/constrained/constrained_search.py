@@ -197,6 +197,7 @@ class ConstrainedSearch:
         self.upper = problem.most_cost + 1
         self.best = None  # (split, label) with splits sorted
         self.infeasible = False
+        self.witness: ConstrainedSearch | None = None  # the search with costs of 0 that proved it, if one did
         self.floor = 0  # known from elsewhere: no feasible tree costs less
         self.begun = False  # whether trees of less depth were searched before
         self.elsewhere = False  # whether a feasible tree is known elsewhere
@@ -565,7 +566,7 @@ class ConstrainedSearch:
             search.sweep(self._maker, self.together)
         found = search.run()
         if found.infeasible:
-            self.infeasible = True
+            self.infeasible, self.witness = True, search
         elif found.cost is not None:
             self.offer(found.split, found.label, cost_of(self.problem, found.split, found.label))
         self.tick()

@@ -1,6 +1,8 @@
 """From a problem with constraints to its certificate: the best tree, and the multipliers that bound all others."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
@@ -54,11 +56,13 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
     require_splits_of_columns(encoded)
     facts, source = _head(problem)
     try:
-        read, arrays, order, search, found = _searched_for(problem, facts, source)
+        read, order, arrays = _read(problem, facts, source)
+        search, found = _searched(problem, order, read, arrays)
     except CertificateError as refused:
         raise ChoiceError(str(refused)) from None
     if found.infeasible:
-        return _infeasible(problem, facts, source), None
+        same = np.eye(len(arrays.bound))
+        return _infeasible(problem, facts, source, search, order, lambda proof, arrays: same), None
     heap = settle(named(found.split, order), encoded, found.label)
     facts |= {"tree": tree_facts(heap.to_tree(encoded)), "claim": int(found.cost), "bound": int(found.cost)}
     return facts | _evidence(read, arrays, search, int(found.cost)) | {"of": read.of}, heap
@@ -103,14 +107,15 @@ def _evidence(
     return found
 
 
-def _searched_for(
-    problem: Problem, facts: dict, source: np.ndarray
-) -> tuple[Read, ConstrainedProblem, np.ndarray, Engine, Found]:
-    """Return (the problem as the checker reads it, its arrays, the splits of the encoding that theirs are, a search
-    over them that has reached its end, and its result)."""
+def _read(problem: Problem, facts: dict, source: np.ndarray) -> tuple[Read, np.ndarray, ConstrainedProblem]:
+    """Return the problem as the checker reads it, the splits of the encoding that its splits are, and its arrays."""
     read = read_problem(facts, problem.encoded.dataset)
     order = source[read.kept]
-    arrays = _arrays(read, _ones_left(problem.encoded, read, order), _accepting(problem, order))
+    return read, order, _arrays(read, _ones_left(problem.encoded, read, order), _accepting(problem, order))
+
+
+def _searched(problem: Problem, order: np.ndarray, read: Read, arrays: ConstrainedProblem) -> tuple[Engine, Found]:
+    """Return a search over the arrays that has reached its end, and its result."""
     try:
         if swept(arrays.depth, arrays.X.shape[1]) or len(read.walked) == len(arrays.subsets):
             search = engine_of(arrays, search_problem(problem).scale[order])
@@ -125,7 +130,7 @@ def _searched_for(
     except TooLarge as refused:
         raise ChoiceError(f"no certificate can be made: {refused}") from None
     if found.proved:
-        return read, arrays, order, search, found
+        return search, found
     if not deadline.is_over() and not deadline.is_interrupted():
         raise ChoiceError(f"the search ended without a proof; take fewer splits ({option('encoding', 'auto:bins=8')})")
     raise _unproved(problem, found, order)
@@ -143,10 +148,40 @@ def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedErr
     return error
 
 
-def _infeasible(problem: Problem, facts: dict, source: np.ndarray) -> dict:
-    """Return the certificate that no tree satisfies the constraints: if all trees cost 0, none costs less than 1."""
+def _infeasible(
+    problem: Problem,
+    facts: dict,
+    source: np.ndarray,
+    search: Engine,
+    splits: np.ndarray,
+    factor_of: Callable[[Engine, ConstrainedProblem], np.ndarray],
+) -> dict:
+    """Return the certificate that no tree satisfies the constraints: if all trees cost 0, none costs less than 1.
+
+    A search proves it by W(μ) > U, where W(μ) is the least cost of a tree together with its priced excess of the
+    constraints, and U the most that a tree costs. Then the priced excess of each tree is positive without its cost, so
+    the same multipliers prove it. If they fail because they are rounded, another search finds others.
+
+    Parameters
+    ----------
+    search : Engine
+        The search that has proved it.
+    splits : int (splits of the search,)
+        The splits of the encoding that those of the search are.
+    factor_of : Callable
+        Returns the matrix that converts multipliers of a search to multipliers of a problem, if 1 is one unit of both.
+    """
     facts = facts | {"tree": None, "claim": None, "bound": None}
-    read, arrays, _, search, found = _searched_for(problem, facts, source)
+    read, order, arrays = _read(problem, facts, source)
+    whole = search if isinstance(search, ConstrainedSearch) else search.whole
+    number = np.full(int(max(order.max(initial=-1), splits.max(initial=-1))) + 1, -1)
+    number[splits] = np.arange(len(splits))
+    if whole is not None and (number[order] >= 0).all():
+        proof = whole.witness or whole
+        with suppress(ChoiceError):
+            factor = fixed_point(arrays)[0] / proof.scale * factor_of(proof, arrays)
+            return facts | _evidence(read, arrays, proof, 1, number[order], factor) | {"of": read.of}
+    search, found = _searched(problem, order, read, arrays)
     if not found.infeasible:
         raise ChoiceError("the constraints can be satisfied")
     return facts | _evidence(read, arrays, search, 1) | {"of": read.of}
@@ -297,10 +332,10 @@ def certify_found(
         facts, source = _head(problem)
         try:
             if heap is None:
-                return _infeasible(problem, facts, source)
-            read = read_problem(facts, encoded.dataset)
-            order = source[read.kept]
-            arrays = _arrays(read, _ones_left(encoded, read, order))
+                every = np.arange(encoded.n_candidate_splits)
+                factor = partial(_factor, problem)
+                return _infeasible(problem, facts, source, search, every, factor)
+            read, order, arrays = _read(problem, facts, source)
         except (CertificateError, TooLarge, ValueError) as refused:  # the latter of numbers that are too large for it
             raise ChoiceError(f"a certificate counts in whole numbers: {refused}") from None
         facts["tree"] = tree_facts(heap.to_tree(encoded))
@@ -308,7 +343,10 @@ def certify_found(
         try:  # the checker uses exact decimals, so a number that is satisfied only within rounding does not count
             tree_cost(facts["tree"], encoded.dataset, read)
             needed = len(read.walked) < len(arrays.subsets)
-            factor = facts["scale"] * unit * _factor(problem, search, arrays) if needed else None
+            factor = None
+            if needed:
+                scales = fixed_point(arrays)[0] / search.settled().scale
+                factor = facts["scale"] * unit * scales * _factor(problem, search, arrays)
             return facts | _evidence(read, arrays, search, facts["claim"], order, factor) | {"of": read.of}
         except (CertificateError, TooLarge) as refused:
             raise ChoiceError(str(refused)) from None
@@ -318,7 +356,7 @@ def certify_found(
 
 def _factor(problem: Problem, search: Engine, arrays: ConstrainedProblem) -> np.ndarray:
     """Return float64 (constraints of the arrays, constraints of the search): the matrix that converts multipliers of
-    the search to multipliers of the arrays.
+    the search to multipliers of the arrays, if both have the same unit of cost and the same scale.
 
     Raises
     ------
@@ -329,15 +367,13 @@ def _factor(problem: Problem, search: Engine, arrays: ConstrainedProblem) -> np.
     stated = np.flatnonzero(_stated(problem))
     if len(stated) != len(arrays.bound):
         raise ChoiceError("the certificate has other sums than the search")
-    # A multiplier is a cost for one unit of use. The search and the arrays have different units of cost and of use.
+    # A multiplier is a cost for one unit of use, and the search and the arrays have different units of use.
     used, here = (
         np.abs(one.uses).sum(axis=(1, 2)) + np.abs(one.branch_uses) + np.abs(one.leaf_uses).sum(axis=1)
         for one in (search.problem, arrays)
     )
     factor = np.zeros((len(here), len(used)))
-    factor[np.arange(len(here)), stated] = (
-        used[stated] / np.maximum(here, 1) * fixed_point(arrays)[0] / search.settled().scale
-    )
+    factor[np.arange(len(here)), stated] = used[stated] / np.maximum(here, 1)
     return factor
 
 
