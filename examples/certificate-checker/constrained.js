@@ -319,8 +319,8 @@ function treeCost(facts, data, problem, told, loss) {
 
 // Refuses a certificate of more than this checker can count; `few` states whether all trees can be counted at once.
 function sizesOf(depth, T) {
-  const few = depth <= 4 && 2 ** (depth - 1) * T ** depth <= MOST_SUMS;
-  return { few, possible: T >= 1 && depth >= 1 && (few || (depth <= 8 && T <= MOST_SPLITS)) };
+  const few = 2 ** (depth - 1) * T ** depth <= MOST_SUMS;
+  return { few, possible: T >= 1 && depth >= 1 && ((few && depth <= 4) || (depth <= 8 && T <= MOST_SPLITS)) };
 }
 
 function checkCases(facts, problem, sets, walked, claim, D, few) {
@@ -374,7 +374,7 @@ function checkConstrained(facts, data, weight, table) {
   expect(paying < EXACT && claim <= paying, "its claim or its bound cannot be");
   const problem = pose(facts, data, cuts, columns, features, loss, told, infeasible ? 0 : price);
   const sets = mostColumns === 0 ? [] : columnSets(problem), walked = oneColumn.nestedSets(problem, sets);
-  if (!few && depth > 3) {
+  if (depth > 4 || (!few && depth > 3)) {
     // Sets of columns by themselves, if nothing is said of splits.
     const apart = sets.filter((_, s) => !walked[s]).map((set) => problem.column.filter((c) => set.includes(c)).length);
     const counted = !span.size && !neverBelow.length && depth === 4 && apart.every((size) => size <= MOST_APART)

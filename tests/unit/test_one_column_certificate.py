@@ -72,10 +72,11 @@ def test_the_claim_is_the_least_of_every_tree(seed, tmp_path):
     assert ours(facts, data.source["path"]).startswith("proved")
 
 
-def test_walks_may_be_told_by_their_roots_as_other_trees_are(tmp_path):
+@pytest.mark.parametrize("depth", [4, 5])
+def test_walks_may_be_told_by_their_roots_as_other_trees_are(depth, tmp_path):
     """Where the tests are few: each root of a column is a case then, with the same multipliers."""
     data = drawn(0, tmp_path)
-    facts = certificate(data, 4, "features <= 1", "recall[yes] >= 0.7")
+    facts = certificate(data, depth, "features <= 1", "recall[yes] >= 0.7")
     found = read_problem(facts, data)
     cases = [
         case | {"root": root}
@@ -87,6 +88,9 @@ def test_walks_may_be_told_by_their_roots_as_other_trees_are(tmp_path):
     assert check(facts | {"cases": cases}, data).steps["n_listed"] == len(cases)
     with pytest.raises(CertificateError, match="neither excluded by multipliers nor listed"):
         check(facts | {"cases": cases[:-1]}, data)
+    if shutil.which("node"):
+        each = [facts | {"cases": some} for some in (cases, cases[:-1])]
+        assert [one.split()[0] for one in asked(each, data.source["path"])] == ["proved", "refused"]
 
 
 @pytest.mark.parametrize("seed", range(3))
