@@ -17,16 +17,16 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.text import percent_text
+from odtc.base.text import percent_text, some
 from odtc.base.value_class import value_class
-from odtc.base.wording import option
+from odtc.base.wording import command, option
 from odtc.data.cells.data_files import book_and_sheet, fitting_layout
 from odtc.data.codebook import codebook_of, with_labels
 from odtc.data.dataset import NUMERIC, Dataset, Feature, layout_of
 from odtc.data.reading import read_as
 from odtc.data.reading_spec import LAYOUT, ReadingSpec
 from odtc.data.task import TASKS
-from odtc.errors import ChoiceError, TreeError
+from odtc.errors import ChoiceError, DataError, TreeError
 from odtc.model.feasibility import ROUNDING
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import broken
@@ -304,8 +304,20 @@ def for_tree(spec: RunSpec, old: Tree, path) -> RunSpec:
 
 
 def read_new(path: Path, reading: ReadingSpec, old: Tree) -> Dataset:
-    """Read new rows, with the codebook of an old tree if none is named."""
+    """Read new rows, with the codebook of an old tree if none is named.
+
+    Raises
+    ------
+    DataError
+        As `read_as` does, and if the file has none of the columns that the old tree splits on.
+    """
     dataset = read_as(path, reading)
+    if old.used and not set(old.used_names) & {feature.name for feature in dataset.features}:
+        raise DataError(
+            f"expected new rows with the columns of the old tree, got {path} without any column that the tree splits "
+            f"on ({some(old.used_names)}); name newer data of the same table, or fit a tree of its own by "
+            f"{command('fit')}"
+        )
     return dataset if reading.labels is not None else with_labels(dataset, codebook_of(old.features))
 
 

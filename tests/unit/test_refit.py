@@ -12,10 +12,11 @@ import pytest
 import odtc
 from odtc.base.spec_fields import fields_by_name
 from odtc.base.wording import flag
+from odtc.data.reading_spec import ReadingSpec
 from odtc.data.splits import Threshold
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, DataError
 from odtc.evaluation.drift import column_psi, drift_facts, leaf_drift, psi
-from odtc.evaluation.refitting import recoded, refit
+from odtc.evaluation.refitting import read_new, recoded, refit
 from odtc.problem.projection import project_tree
 from odtc.trees.tree import Branch, Leaf
 from odtc.workflow.artifacts import write_tree
@@ -474,3 +475,10 @@ def test_columns_that_the_tree_does_not_test_may_be_gone(tmp_path):
     assert shown.code == 0, shown.err
     again = command("refit", "old.tree.json", "less.csv", "-o", "new", folder=tmp_path)
     assert again.code == 0 and "start from a tree of the same data" not in again.err
+
+
+def test_data_of_another_table_is_refused(old, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("height,weight,class\n" + "".join(f"{k},{k % 3},{'yes' if k > 9 else 'no'}\n" for k in range(20)))
+    with pytest.raises(DataError, match="^expected new rows with the columns of the old tree, got .*other.csv without"):
+        read_new(other, ReadingSpec(), old)
