@@ -380,8 +380,6 @@ def _no_split(dataset: Dataset, pair) -> str:
     if isinstance(split, Threshold):
         if not (isinstance(split.threshold, (int, float, np.number)) and np.isfinite(split.threshold)):
             return ", whose threshold is not a finite number"
-        if not dataset.features[split.feature].has_order:
-            return f", a threshold on the column {dataset.features[split.feature].name!r}, which has no order"
     return ""
 
 

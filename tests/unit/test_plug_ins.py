@@ -15,6 +15,7 @@ from odtc.cli.catalogue import REGISTRIES
 from odtc.data.cells.data_files import READERS
 from odtc.data.encoding import ENCODINGS
 from odtc.errors import ChoiceError, SetAsideWarning
+from odtc.testing import cases
 from odtc.testing.suite import KINDS
 from odtc.trees.exporting import EXPORTERS
 from tests.command_line import MONKS, environment, odtc, refused
@@ -270,7 +271,6 @@ def splits(dataset, parts=2):
         ("Threshold(0,", "Threshold('name',", "whose columns are not positions from 0 to 1"),
         ("Threshold(0,", "Threshold(2,", "whose columns are not positions from 0 to 1"),
         ("1.0", "float('nan')", "whose threshold is not a finite number"),
-        ("Threshold(0,", "Threshold(1,", "a threshold on the column 'b', which has no order"),
         ("parts=2", "*, part=2", "expected splits to take its option 'parts', got splits(dataset, *, part=2)"),
         ('(int, "parts")', "int", "expected OPTIONS as NAME: (type, sentence of help), got 'parts'"),
         ("return", "1 / 0 #", "mine.py', line 5 (ZeroDivisionError: division by zero)"),
@@ -293,7 +293,6 @@ def test_a_mistake_in_an_encoding_is_told_as_one_of_the_plug_in(old, new, said, 
         ("return [(coef, ", "return [(coef[0], ", "expected [(coef, upper)] from answers()"),
         ("return [(coef, ", "return coef, [(0, ", "expected [(coef, upper)] from answers()"),
         ("    return share(given)", "    share(given)", "expected a Constraint from read()"),
-        ("return Fraction(int(weight[said].sum()), int(weight.sum()))", "return 0.3", "from value(), which is exact"),
         ('("<=",)', '"<="', 'expected OPS as a tuple of "<=" and ">="'),
         ("coef = np", "coef = 1 / 0 + np", "ZeroDivisionError: division by zero (mine.py:"),
     ],
@@ -305,6 +304,15 @@ def test_check_reports_a_mistake_in_a_constraint_as_one_of_the_plug_in(old, new,
     monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path / "mine.py"))
     done = odtc("check", "mine", "--examples", 2, folder=tmp_path)
     assert done.code in (1, 2) and said in done.out + done.err and "a fault in" not in done.err
+
+
+def test_check_finds_a_value_of_a_constraint_that_is_not_exact(tmp_path, monkeypatch):
+    text = (ROOT / "examples" / "plug-ins" / "predicted_share.py").read_text(encoding="utf-8")
+    exact = "return Fraction(int(weight[said].sum()), int(weight.sum()))"
+    (tmp_path / "mine.py").write_text(text.replace("predicted_share", "mine").replace(exact, "return 0.3"))
+    monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path / "mine.py"))
+    outcomes = [case.run(12) for case in cases("constraint", "mine", property="optimum") if "flowoct" in case.words]
+    assert any("from value(), which is exact, got 0.3" in outcome.failure for outcome in outcomes)
 
 
 def test_check_repeats_the_refusal_of_an_encoding_that_fits_no_data(tmp_path, monkeypatch):
