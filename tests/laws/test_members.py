@@ -75,6 +75,17 @@ def test_a_member_of_a_stranger_obeys_the_same_laws(kind, monkeypatch):
         case.expect(min(case.property.examples, 3))
 
 
+def test_an_exporter_that_sends_ties_right_is_found_in_one_case(tmp_path, monkeypatch):
+    """The usual mistake, < in place of <=, passed the default number of cases."""
+    text = (PLUG_INS / "nested_json.py").read_text(encoding="utf-8")
+    for name, sign in (("good", "<="), ("bad", "<")):
+        wrong = text.replace('cell <= at["at_most"]', f'cell {sign} at["at_most"]').replace("nested_json", name)
+        (tmp_path / f"{name}.py").write_text(wrong)
+        monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path / f"{name}.py"))
+        [case] = cases("exporter", name, property="ties")
+        assert bool(case.run().failure) is (name == "bad")
+
+
 def test_an_exporter_of_classes_is_not_tried_on_numbers(monkeypatch):
     """A module without NUMBERS need not look at the task: such a tree is refused before it sees it."""
     monkeypatch.setenv("ODTC_PLUGINS", str(PLUG_INS / "nested_json.py"))

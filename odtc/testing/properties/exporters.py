@@ -13,6 +13,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from odtc.base.value_class import value_class
+from odtc.data.dataset import NUMERIC, Feature
+from odtc.data.splits import Threshold
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError
 from odtc.testing.generated_code import how_to_run, run_export
@@ -20,7 +22,7 @@ from odtc.testing.property import NotTestedError, Property, Trial
 from odtc.testing.random_trees import answering_numbers, plain_names, rows_for, trees
 from odtc.testing.random_trees import names as any_names
 from odtc.trees.exporting import EXPORTERS, export, suffix, summaries, written
-from odtc.trees.tree import Tree
+from odtc.trees.tree import Branch, Leaf, Tree
 
 # A name of one line, as classes are printed on lines.
 line_names = any_names.filter(lambda name: len(name.splitlines()) == 1 and name.isprintable())
@@ -77,8 +79,18 @@ def predicts(plug_in: Exporting, variant, trial: Trial) -> None:
     tree = trial.draw(trees(max_depth=3, names=plain_names if plain else line_names))
     if trial.draw(st.booleans()) and _takes(plug_in, of_numbers := trial.draw(answering_numbers(tree))):
         tree = of_numbers
+    _compare(plug_in, tree, trial.draw(rows_for(tree)), trial)
+
+
+def ties(plug_in: Exporting, variant, trial: Trial) -> None:
+    left, right = Leaf(0, (2.0, 0.0), (2, 0)), Leaf(1, (0.0, 2.0), (0, 2))
+    tree = Tree(Branch(Threshold(0, 0.5), left, right), (Feature("x", NUMERIC),), ("a", "b"), "y", "error")
+    _compare(plug_in, tree, np.array([[0.5], [np.nextafter(0.5, 0)], [np.nextafter(0.5, 1)]]), trial)
+
+
+def _compare(plug_in: Exporting, tree: Tree, X: np.ndarray, trial: Trial) -> None:
+    """Expect the predictions of the tree for these rows."""
     trial.note("tree", str(tree))
-    X = trial.draw(rows_for(tree))
     wanted = [expected(tree, row) for row in X]
     taken = np.array([one is not None for one in wanted])
     trial.skip_unless(taken.any())
@@ -132,4 +144,5 @@ PROPERTIES = (
         "writes", "It writes every tree, the same bytes each time, or refuses it in a sentence.", writes, examples=40
     ),
     Property("predicts", "What it writes answers as the tree does: ties, numerals, unseen, missing cells.", predicts),
+    Property("ties", "A row on a threshold goes left.", ties, examples=1),
 )
