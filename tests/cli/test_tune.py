@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import odtc as package
-from odtc.cli.commands.studies import nested_text, whole_numbers
+from odtc.cli.commands.studies import nested_text
+from odtc.cli.options import whole_numbers
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError

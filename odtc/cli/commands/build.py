@@ -10,23 +10,7 @@ import typer
 
 from odtc.base.text import count_of
 from odtc.base.wording import option
-from odtc.cli import console
-from odtc.cli.options import (
-    MODEL,
-    SPLITTING,
-    DataFile,
-    DialectName,
-    ExplainPlan,
-    Gzip,
-    Json,
-    Part,
-    Pricing,
-    Stem,
-    completing,
-    stem_of,
-    takes,
-    value_option,
-)
+from odtc.cli import console, options
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.workflow.specification import SolvingSpec
 
@@ -34,31 +18,34 @@ LIMIT = (
     "Wall seconds for building the model (default: no limit). Columns and cuts that were found until then are written; "
     "if there is no model yet, the command fails."
 )
-LIMITED = Part(SolvingSpec, only=("time_limit",), changed={"time_limit": {"help": LIMIT}})
+LIMITED = options.Part(SolvingSpec, only=("time_limit",), changed={"time_limit": {"help": LIMIT}})
 
 
 ModelFormat = Annotated[
     str,
-    value_option(
-        "--format", "NAME", "Format of the model file: mps, lp or fixed-mps.", autocompletion=completing("formats")
+    options.value_option(
+        "--format",
+        "NAME",
+        "Format of the model file: mps, lp or fixed-mps.",
+        autocompletion=options.completing("formats"),
     ),
 ]
 
 
-@takes(MODEL, SPLITTING, LIMITED)
+@options.takes(options.MODEL, options.SPLITTING, LIMITED)
 def build(
-    data: DataFile,
+    data: options.DataFile,
     spec,
     format: ModelFormat = "mps",
-    gzip: Gzip = False,
-    dialect: DialectName = None,
+    gzip: options.Gzip = False,
+    dialect: options.DialectName = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only print the size of the model for each formulation.")
     ] = False,
-    explain_plan: ExplainPlan = False,
-    pricing: Pricing = None,
-    o: Stem = None,
-    as_json: Json = False,
+    explain_plan: options.ExplainPlan = False,
+    pricing: options.Pricing = None,
+    o: options.Stem = None,
+    as_json: options.Json = False,
 ) -> None:
     """Write the model file, its manifest (STEM.odt.json) and start files."""
     from odtc.fileformats.model_files import FORMATS
@@ -84,7 +71,7 @@ def build(
     spec, began = replace(spec, fitting=False), time.monotonic()
     problem = posing.pose_run(spec, data)
     console.say(*messages.posed_notes(problem, spec, read_here=True))
-    stem = stem_of(problem, o, FORMATS.get(format).SUFFIX)
+    stem = options.stem_of(problem, o, FORMATS.get(format).SUFFIX)
     ready = _prepared(problem, spec, began)
     compiled = ready.model
     priced = compiling.pricing(problem, pricing) if pricing else None

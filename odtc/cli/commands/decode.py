@@ -8,41 +8,32 @@ from typing import Annotated
 
 import typer
 
-from odtc.cli import console
+from odtc.cli import console, options
 from odtc.cli.commands import certify
-from odtc.cli.options import (
-    Json,
-    ManifestFile,
-    MovedData,
-    NoSimplify,
-    RawOf,
-    named_by_stem,
-    time_limit_option,
-    tree_path,
-    value_option,
-)
 from odtc.errors import ChoiceError, NoSolutionError
 
 
 def decode(
     solution_file: Annotated[
         Path,
-        typer.Argument(metavar="FILE.sol|STEM", callback=named_by_stem(".sol"), help="Solution file of any solver."),
+        typer.Argument(
+            metavar="FILE.sol|STEM", callback=options.named_by_stem(".sol"), help="Solution file of any solver."
+        ),
     ],
-    manifest: ManifestFile = None,
+    manifest: options.ManifestFile = None,
     log: Annotated[
-        Path | None, value_option("--log", "FILE", "Log of the solver, for solution formats without a status.")
+        Path | None, options.value_option("--log", "FILE", "Log of the solver, for solution formats without a status.")
     ] = None,
-    solver_template: RawOf = None,
-    data: MovedData = None,
+    solver_template: options.RawOf = None,
+    data: options.MovedData = None,
     o: Annotated[
         Path | None,
-        value_option(
+        options.value_option(
             "-o", "TREE.json", "Output file, or a stem for STEM.tree.json (default: the stem of the solution)."
         ),
     ] = None,
-    no_simplify: NoSimplify = False,
-    as_json: Json = False,
+    no_simplify: options.NoSimplify = False,
+    as_json: options.Json = False,
 ) -> None:
     """Turn a solution file into a checked tree."""
     from odtc.base.atomic_write import require_beside, require_writable
@@ -50,7 +41,7 @@ def decode(
     from odtc.workflow.decoding import finish
     from odtc.workflow.results.lines import simplified_text
 
-    target = tree_path(o) if o else artifacts.tree_of_solution(solution_file)
+    target = options.tree_path(o) if o else artifacts.tree_of_solution(solution_file)
     require_writable(target, solution_file, log)
     model, solution, opened = files_of_models.open_solution(solution_file, manifest, log, solver_template)
     if not o:
@@ -83,14 +74,14 @@ def decode(
 
 
 CertificateToCheck = Annotated[
-    Path | None, value_option("--certificate", "FILE", "Check this certificate of `odtc certify` instead.")
+    Path | None, options.value_option("--certificate", "FILE", "Check this certificate of `odtc certify` instead.")
 ]
 Confirm = Annotated[
-    str | None, value_option("--confirm", "A,B", "Solve the model file again with these solvers, and compare.")
+    str | None, options.value_option("--confirm", "A,B", "Solve the model file again with these solvers, and compare.")
 ]
 VerifyLimit = Annotated[
     float | None,
-    time_limit_option(
+    options.time_limit_option(
         "Seconds for checking a certificate (default: no limit), for repeating the search (default 5; 0: no "
         "search), and for each solver of --confirm."
     ),
@@ -101,14 +92,14 @@ def verify(
     solution_file: Annotated[
         Path | None, typer.Argument(metavar="FILE|STEM", help="File of odtc, or the stem of a run.")
     ] = None,
-    manifest: ManifestFile = None,
-    log: Annotated[Path | None, value_option("--log", "FILE", "Log of the solver.")] = None,
-    solver_template: RawOf = None,
-    data: MovedData = None,
+    manifest: options.ManifestFile = None,
+    log: Annotated[Path | None, options.value_option("--log", "FILE", "Log of the solver.")] = None,
+    solver_template: options.RawOf = None,
+    data: options.MovedData = None,
     certificate: CertificateToCheck = None,
     confirm: Confirm = None,
     time_limit: VerifyLimit = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Recompute a result: solution against model, tree against data, proof. Exit code 1 if anything disagrees.
 

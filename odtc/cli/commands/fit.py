@@ -8,33 +8,16 @@ import typer
 
 from odtc.cli import console, options
 from odtc.cli.help_page import DATA
-from odtc.cli.options import (
-    MODEL,
-    SOLVING,
-    SPLITTING,
-    DataFile,
-    ExplainPlan,
-    Gzip,
-    Json,
-    NoSimplify,
-    Stem,
-    TestFile,
-    completing,
-    share,
-    stem_of,
-    takes,
-    value_option,
-)
 from odtc.errors import NoSolutionError, OutputError
 
 Confidence = Annotated[
     float | None,
-    value_option(
+    options.value_option(
         "--confidence",
         "P",
         "Find a tree that satisfies --constraint on new rows with this confidence, for example 0.95. An exact "
         "test uses rows that the search does not see (--test or --hold-out; default: 30 % of the rows).",
-        parser=share,
+        parser=options.share,
         rich_help_panel=DATA,
     ),
 ]
@@ -43,8 +26,11 @@ Price = Annotated[
 ]
 AlsoModel = Annotated[
     str | None,
-    value_option(
-        "--format", "NAME", "Also write the model file, as mps, lp or fixed-mps.", autocompletion=completing("formats")
+    options.value_option(
+        "--format",
+        "NAME",
+        "Also write the model file, as mps, lp or fixed-mps.",
+        autocompletion=options.completing("formats"),
     ),
 ]
 Keep = Annotated[
@@ -59,23 +45,23 @@ WithCertificate = Annotated[
 ]
 
 
-@takes(replace(MODEL, changed={"model": {"default": "auto"}}), SPLITTING, SOLVING)
+@options.takes(replace(options.MODEL, changed={"model": {"default": "auto"}}), options.SPLITTING, options.SOLVING)
 def fit(
-    data: DataFile,
+    data: options.DataFile,
     spec,
-    test: TestFile = None,
+    test: options.TestFile = None,
     confidence: Confidence = None,
     price: Price = False,
     format: AlsoModel = None,
-    gzip: Gzip = False,
+    gzip: options.Gzip = False,
     keep: Keep = False,
     certificate: WithCertificate = False,
     pool: options.PoolSize = None,
     within: options.Within = None,
-    no_simplify: NoSimplify = False,
-    explain_plan: ExplainPlan = False,
-    o: Stem = None,
-    as_json: Json = False,
+    no_simplify: options.NoSimplify = False,
+    explain_plan: options.ExplainPlan = False,
+    o: options.Stem = None,
+    as_json: options.Json = False,
 ) -> None:
     """Find the best tree for a data file, prove it and check it.
 
@@ -96,7 +82,9 @@ def fit(
 
     def new_sink() -> FileSink:
         sinks.append(
-            FileSink(lambda problem: stem_of(problem, o), format, gzip, keep, pool, within, certificate=certificate)
+            FileSink(
+                lambda problem: options.stem_of(problem, o), format, gzip, keep, pool, within, certificate=certificate
+            )
         )
         return sinks[-1]
 

@@ -7,31 +7,14 @@ from typing import Annotated
 import typer
 
 from odtc.base.text import count_of, percent_text, show_figure
-from odtc.cli import console
+from odtc.cli import console, options
 from odtc.cli.help_page import DATA
-from odtc.cli.options import (
-    MODEL,
-    SOLVING,
-    SPLITTING,
-    DataFile,
-    Json,
-    Templates,
-    TestFile,
-    TreeFile,
-    given_names,
-    names,
-    share,
-    stem_named,
-    stem_option,
-    takes,
-    value_option,
-)
 from odtc.data.reading_spec import LAYOUT
 from odtc.workflow.specification import SHORT_CONSTRAINTS
 
 # The start is the old tree, and all rows count: the tree must be one of theirs.
 REFIT = replace(
-    MODEL,
+    options.MODEL,
     leave=("start", "select"),
     changed={
         "model": {"default": "auto"},
@@ -44,16 +27,17 @@ REFIT = replace(
 
 Forget = Annotated[
     str,
-    value_option(
+    options.value_option(
         "--forget", "OPTION,…|all", "Settings of the old run that are not inherited, for example constraint,time-limit."
     ),
 ]
 Confidence = Annotated[
-    float | None, value_option("--confidence", "P", "As for `odtc fit`.", parser=share, rich_help_panel=DATA)
+    float | None,
+    options.value_option("--confidence", "P", "As for `odtc fit`.", parser=options.share, rich_help_panel=DATA),
 ]
 Within = Annotated[
     str | None,
-    value_option(
+    options.value_option(
         "--within",
         "E",
         "Allowed distance from the best objective, such as 3 or 5% (default: 1 % of the weight of the rows, or of "
@@ -62,7 +46,7 @@ Within = Annotated[
 ]
 OldData = Annotated[
     Path | None,
-    value_option(
+    options.value_option(
         "--old-data",
         "DATA",
         "Data file of the old tree, for the population stability index of the columns.",
@@ -71,21 +55,21 @@ OldData = Annotated[
 ]
 
 
-@takes(REFIT, SPLITTING, SOLVING)
+@options.takes(REFIT, options.SPLITTING, options.SOLVING)
 def refit(
     context: typer.Context,
-    tree: TreeFile,
-    data: DataFile,
+    tree: options.TreeFile,
+    data: options.DataFile,
     spec,
     forget: Forget = "",
     confidence: Confidence = None,
     within: Within = None,
-    pool: Annotated[int, value_option("--pool", "K", "Largest number of near-optimal trees to compare.")] = 200,
+    pool: Annotated[int, options.value_option("--pool", "K", "Largest number of near-optimal trees to compare.")] = 200,
     old_data: OldData = None,
-    test: TestFile = None,
-    o: Annotated[str | None, stem_option("DATA_refit")] = None,
-    templates: Templates = None,
-    as_json: Json = False,
+    test: options.TestFile = None,
+    o: Annotated[str | None, options.stem_option("DATA_refit")] = None,
+    templates: options.Templates = None,
+    as_json: options.Json = False,
 ) -> None:
     """Fit a tree to new data that stays close to an old tree, and report the drift.
 
@@ -109,7 +93,7 @@ def refit(
 
     refitting.expect_nearness(within, pool)
     old = read_tree(tree)
-    spec, notes = _with_settings_of(tree, replace(spec, confidence=confidence), _named(context), names(forget))
+    spec, notes = _with_settings_of(tree, replace(spec, confidence=confidence), _named(context), options.names(forget))
     spec = with_rows_to_test(refitting.for_tree(spec, old, tree), test)
     if not _named(context) & set(LAYOUT):
         spec = replace(spec, reading=refitting.fitting_reading(data, spec.reading, spec.reading.layout, old))
@@ -119,7 +103,7 @@ def refit(
             f"columns are compared with those of {old_data}, the training data of {tree}; --old-data names another file"
         )
     before = None if old_data is None else refitting.read_before(old_data, spec.reading, old)
-    stem = stem_named(o, f"{dataset.name}_refit")
+    stem = options.stem_named(o, f"{dataset.name}_refit")
     target = f"{stem}.tree.json"
     for path in (target, Path(f"{stem}.drift.html")):
         require_writable(path, tree, data, old_data, test)
@@ -163,7 +147,7 @@ def _write(done, drift: dict, spec, stem: str, templates: Path | None) -> list[s
 
 def _named(context: typer.Context) -> set[str]:
     """The fields of a specification whose options are on the command line."""
-    given = given_names(context)
+    given = options.given_names(context)
     return given | ({"constraints"} if given & set(SHORT_CONSTRAINTS) else set())
 
 

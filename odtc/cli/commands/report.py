@@ -7,21 +7,7 @@ from typing import Annotated
 import typer
 
 from odtc.base.text import one_line
-from odtc.cli import console
-from odtc.cli.options import (
-    LAYOUT_PART,
-    DataFile,
-    Json,
-    Labels,
-    MovedData,
-    Templates,
-    TreeFile,
-    described,
-    labelled,
-    takes,
-    time_limit_option,
-    value_option,
-)
+from odtc.cli import console, options
 from odtc.errors import ChoiceError
 
 
@@ -32,26 +18,26 @@ def report(
     ],
     test: Annotated[
         Path | None,
-        value_option("--test", "FILE", "Labelled rows for testing the tree (default: the rows of --hold-out)."),
+        options.value_option("--test", "FILE", "Labelled rows for testing the tree (default: the rows of --hold-out)."),
     ] = None,
     group: Annotated[
         list[str],
-        value_option(
+        options.value_option(
             "--group",
             "COLUMN",
             "Compare the groups of this column, or COLUMN:LEVEL|LEVEL, COLUMN<=NUMBER; repeatable (default: "
             "auxiliary columns with few values).",
         ),
     ] = [],
-    data: MovedData = None,
-    o: Annotated[Path | None, value_option("-o", "FILE.html", "Output file (default: STEM.html).")] = None,
+    data: options.MovedData = None,
+    o: Annotated[Path | None, options.value_option("-o", "FILE.html", "Output file (default: STEM.html).")] = None,
     time_limit: Annotated[
         float | None,
-        time_limit_option("Seconds for recomputing the bound by a search (default 5; 0: no search)."),
+        options.time_limit_option("Seconds for recomputing the bound by a search (default 5; 0: no search)."),
     ] = None,
-    labels: Labels = None,
-    templates: Templates = None,
-    as_json: Json = False,
+    labels: options.Labels = None,
+    templates: options.Templates = None,
+    as_json: options.Json = False,
 ) -> None:
     """Write a web page about a run: tree, proof, test figures and groups."""
     from odtc.base.atomic_write import require_writable, write_text
@@ -63,7 +49,7 @@ def report(
     settle(o or run)
     with console.at_work("report", as_json):
         opened = open_run(run, data, time_limit)
-        opened = replace(opened, tree=labelled(opened.tree, labels))
+        opened = replace(opened, tree=options.labelled(opened.tree, labels))
     path = o or Path(Path(run).parent, f"{opened.name}.html")
     require_writable(
         path,
@@ -82,15 +68,16 @@ def report(
     console.print_json(facts) if as_json else print(f"{path}  {path.stat().st_size:,} bytes; open it in a browser")
 
 
-@takes(LAYOUT_PART)
+@options.takes(options.LAYOUT_PART)
 def explain(
-    tree: TreeFile,
-    data: DataFile,
+    tree: options.TreeFile,
+    data: options.DataFile,
     spec,
     row: Annotated[
-        list[int], value_option("--row", "N", "Number of the row, counted from 1 without the header; repeatable.")
+        list[int],
+        options.value_option("--row", "N", "Number of the row, counted from 1 without the header; repeatable."),
     ] = [1],
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Explain a prediction by the path of the row through the tree."""
     from odtc.data.reading_rows import read_rows
@@ -99,7 +86,7 @@ def explain(
     from odtc.trees.tree import read_tree
     from odtc.workflow.provenance.run_of_tree import RunOfTree
 
-    loaded = described(read_tree(tree), data, spec.reading)
+    loaded = options.described(read_tree(tree), data, spec.reading)
     rows = read_rows(data, loaded.features, loaded.classes, loaded.target, used=loaded.used)
     for number in row:
         if not 1 <= number <= rows.n_rows:

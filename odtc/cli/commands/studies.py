@@ -15,63 +15,44 @@ from odtc.base import interrupts
 from odtc.base.cluster import LOCAL
 from odtc.base.text import count_of, one_line, percent_text, table_text, verb
 from odtc.base.value_class import frozen_class
-from odtc.cli import console
-from odtc.cli.options import (
-    READING,
-    ArrayPart,
-    ArrayScript,
-    ClusterAddress,
-    DataFile,
-    Depths,
-    Encodings,
-    Folds,
-    Jobs,
-    Json,
-    Part,
-    Rule,
-    Score,
-    completing,
-    stem_named,
-    stem_option,
-    takes,
-    value_option,
-    whole_numbers,
-    words_without,
-)
+from odtc.cli import console, options
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, ReadingSpec, SolvingSpec
 
 EACH_FIT = "Wall seconds for each fit (default: no limit)."
 LeafRows = Annotated[
-    str | None, value_option("--min-leaf-rows", "N,M", "Values of the least number of rows in a leaf.")
+    str | None, options.value_option("--min-leaf-rows", "N,M", "Values of the least number of rows in a leaf.")
 ]
 Tries = Annotated[
     list[str],
-    value_option(
+    options.value_option(
         "--try-constraint", "TEXT", "Additional constraint to try; repeatable. No additional constraint is tried, too."
     ),
 ]
 
 NestedParts = Annotated[
-    int | None, value_option("--nested", "K", "Also estimate the score of the whole tuning by K outer folds.")
+    int | None, options.value_option("--nested", "K", "Also estimate the score of the whole tuning by K outer folds.")
 ]
 
 
 Models = Annotated[
     str,
-    value_option(
+    options.value_option(
         "--model",
         "NAME[,NAME…]",
         "Formulations and learners (`odtc list models`), or auto.",
-        autocompletion=completing("models"),
+        autocompletion=options.completing("models"),
     ),
 ]
 Values = Annotated[
-    list[str], value_option("-p", "KEY=VALUE,VALUE…", "Values of a parameter, for models that have it; repeatable.")
+    list[str],
+    options.value_option("-p", "KEY=VALUE,VALUE…", "Values of a parameter, for models that have it; repeatable."),
 ]
 Seeds = Annotated[
     str | None,
-    value_option("--seeds", "N,M", "Repeat the cross-validation with other folds for each seed (default: --seed)."),
+    options.value_option(
+        "--seeds", "N,M", "Repeat the cross-validation with other folds for each seed (default: --seed)."
+    ),
 ]
 
 
@@ -80,19 +61,19 @@ class Grid:
     """The options that `odtc tune` and `odtc sweep` share: the settings to compare, and how their fits are run."""
 
     model: Models = "auto"
-    depths: Depths = "1,2,3"
+    depths: options.Depths = "1,2,3"
     p: Values = field(default_factory=list)
     min_leaf_rows: LeafRows = None
-    encoding: Encodings = field(default_factory=lambda: ["auto"])
+    encoding: options.Encodings = field(default_factory=lambda: ["auto"])
     try_constraint: Tries = field(default_factory=list)
-    folds: Folds = 5
+    folds: options.Folds = 5
     nested: NestedParts = None
-    score: Score = "accuracy"
-    rule: Rule = "best"
-    jobs: Jobs = 1
-    cluster: ClusterAddress = None
-    script: ArrayScript = None
-    part: ArrayPart = None
+    score: options.Score = "accuracy"
+    rule: options.Rule = "best"
+    jobs: options.Jobs = 1
+    cluster: options.ClusterAddress = None
+    script: options.ArrayScript = None
+    part: options.ArrayPart = None
 
     @property
     def models(self) -> list[str]:
@@ -107,12 +88,12 @@ class Grid:
     @property
     def whole_depths(self) -> tuple[int, ...]:
         """The depths to try."""
-        return whole_numbers(self.depths, "--depths (or --depth)")
+        return options.whole_numbers(self.depths, "--depths (or --depth)")
 
     @property
     def leaf_rows(self) -> tuple[int | None, ...]:
         """The least numbers of rows in a leaf to try; None is no limit."""
-        return whole_numbers(self.min_leaf_rows, "--min-leaf-rows") or (None,)
+        return options.whole_numbers(self.min_leaf_rows, "--min-leaf-rows") or (None,)
 
     def checked_place(self) -> tuple[int, int]:
         """Return the place of this job of an array, and how many there are. Raises ChoiceError for invalid options of a
@@ -129,10 +110,10 @@ class Grid:
         return which
 
 
-@takes(
-    Part(ModelSpec, only=("start", "class_weight", "cost", "constraints")),
-    READING,
-    Part(
+@options.takes(
+    options.Part(ModelSpec, only=("start", "class_weight", "cost", "constraints")),
+    options.READING,
+    options.Part(
         SolvingSpec,
         only=("time_limit", "seed", "solver"),
         changed={"time_limit": {"help": EACH_FIT}},
@@ -140,12 +121,12 @@ class Grid:
     grid=Grid,
 )
 def tune(
-    data: DataFile,
+    data: options.DataFile,
     spec,
     grid,
     seeds: Seeds = None,
-    o: Annotated[str | None, stem_option("DATA_tuned")] = None,
-    as_json: Json = False,
+    o: Annotated[str | None, options.stem_option("DATA_tuned")] = None,
+    as_json: options.Json = False,
 ) -> None:
     """Choose depth and parameters by cross-validation, and fit the best setting on all rows."""
     from odtc.evaluation import cross_validation
@@ -159,14 +140,14 @@ def tune(
     spec = spec.with_model(encoding=grid.encoding[0])
     _say_of_parameters(models, params)
     dataset = _read(data, spec.reading)
-    stem = stem_named(o, f"{dataset.name}_tuned")
+    stem = options.stem_named(o, f"{dataset.name}_tuned")
     score, spec = _scored_by(grid.score, dataset.task, params, spec)
-    every = tuple(dict.fromkeys(whole_numbers(seeds, "--seeds") or (spec.solving.seed,)))
+    every = tuple(dict.fromkeys(options.whole_numbers(seeds, "--seeds") or (spec.solving.seed,)))
     study = Study((TableRows.of(dataset),), settings, spec.with_solving(threads=1), grid.folds, (every,), grid.nested)
     tuning = Tuning(dataset, study, score, grid.rule)
     study.check(dataset)
     if grid.script:
-        words = words_without("--script", "--jobs", "--part")
+        words = options.words_without("--script", "--jobs", "--part")
         again = f"odtc {shlex.join(words)}"
         write_script(grid.script, Path(f"{stem}.tune.{grid.script}"), words, again, grid.jobs, study, as_json, Path())
     else:
@@ -443,10 +424,10 @@ StudyData = Annotated[
 ]
 
 
-@takes(
-    Part(ModelSpec, only=("class_weight", "cost", "constraints")),
-    READING,
-    Part(
+@options.takes(
+    options.Part(ModelSpec, only=("class_weight", "cost", "constraints")),
+    options.READING,
+    options.Part(
         SolvingSpec,
         only=("time_limit", "solver"),
         changed={"time_limit": {"help": EACH_FIT}},
@@ -457,9 +438,9 @@ def sweep(
     spec,
     grid,
     data: StudyData = None,
-    seeds: Annotated[str, value_option("--seeds", "N,M", "Repeat the cross-validation for each seed.")] = "0",
-    o: Annotated[Path, value_option("-o", "FOLDER", "Folder of the study.")] = Path("sweep"),
-    as_json: Json = False,
+    seeds: Annotated[str, options.value_option("--seeds", "N,M", "Repeat the cross-validation for each seed.")] = "0",
+    o: Annotated[Path, options.value_option("-o", "FOLDER", "Folder of the study.")] = Path("sweep"),
+    as_json: options.Json = False,
 ) -> None:
     """Compare settings on several data sets by cross-validation: table, plot and best trees.
 
@@ -478,7 +459,7 @@ def sweep(
             "depths": grid.whole_depths,
             "params": params,
             "encodings": tuple(grid.encoding),
-            "seeds": whole_numbers(seeds, "--seeds"),
+            "seeds": options.whole_numbers(seeds, "--seeds"),
             "folds": grid.folds,
             "leaf_rows": grid.leaf_rows,
             "tries": tuple(grid.try_constraint),

@@ -8,38 +8,26 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console, options
-from odtc.cli.options import (
-    LAYOUT_PART,
-    DataFile,
-    Json,
-    Labels,
-    Templates,
-    TreeFile,
-    among,
-    completing,
-    described,
-    labelled,
-    takes,
-    value_option,
-)
 from odtc.data.reading_spec import ON_MISSING
 from odtc.errors import ChoiceError, OdtcError
 
-Written = Annotated[Path | None, value_option("-o", "FILE", "Output file (default, or -: stdout).")]
+Written = Annotated[Path | None, options.value_option("-o", "FILE", "Output file (default, or -: stdout).")]
 
 
 def show(
-    tree: TreeFile,
+    tree: options.TreeFile,
     to: Annotated[
         str,
-        value_option("--to", "NAME", "Text exporter (`odtc list exporters`).", autocompletion=completing("exporters")),
+        options.value_option(
+            "--to", "NAME", "Text exporter (`odtc list exporters`).", autocompletion=options.completing("exporters")
+        ),
     ] = "text",
-    number: Annotated[int | None, value_option("--tree", "N", "Show the N-th tree of a list of trees.")] = None,
+    number: Annotated[int | None, options.value_option("--tree", "N", "Show the N-th tree of a list of trees.")] = None,
     using: options.Using = [],
     without: options.Without = [],
     leaves: options.Leaves = None,
-    labels: Labels = None,
-    templates: Templates = None,
+    labels: options.Labels = None,
+    templates: options.Templates = None,
 ) -> None:
     """Print a tree, a list of trees (STEM.pool.json), or the near-optimal set (STEM.near-optimal.json)."""
     from odtc.trees.exporting import EXPORTERS, named
@@ -66,7 +54,7 @@ def show(
     if to in EXPORTERS.names():
         raise ChoiceError(f"--to {to} makes no text; use `odtc export`")
     if text is None:
-        one = labelled(pool.trees[number - 1] if pool is not None else read_tree(tree), labels)
+        one = options.labelled(pool.trees[number - 1] if pool is not None else read_tree(tree), labels)
         run = RunOfTree(tree, console.say)
         text = render_tree(one, to, templates, run.lines() if pool is None else ())
         if to == "text" and pool is None and (moves := run.parameter("robust")):
@@ -75,19 +63,19 @@ def show(
 
 
 def export(
-    tree: TreeFile,
+    tree: options.TreeFile,
     to: Annotated[
         str | None,
-        value_option(
+        options.value_option(
             "--to",
             "NAME",
             "Exporter (`odtc list exporters`) or file ending, such as js (default: the ending of -o).",
-            autocompletion=completing("exporters"),
+            autocompletion=options.completing("exporters"),
         ),
     ] = None,
     o: Written = None,
-    labels: Labels = None,
-    templates: Templates = None,
+    labels: options.Labels = None,
+    templates: options.Templates = None,
 ) -> None:
     """Write a tree as code, SQL, PMML, ONNX or text."""
     from odtc.base.atomic_write import require_writable, write_bytes, write_text
@@ -107,7 +95,7 @@ def export(
     to = named(to, templates)
     if o is not None:
         require_writable(o, tree)
-    read = labelled(read_tree(tree), labels)
+    read = options.labelled(read_tree(tree), labels)
     made = exported(read, to, templates, RunOfTree(tree, console.say).lines())
     for text in _export_remarks(tree, read, to, templates):
         console.say(f"note: {text}")
@@ -141,12 +129,12 @@ def _export_remarks(path: Path, tree, to: str, templates) -> list[str]:
 
 OnMissing = Annotated[
     str,
-    value_option(
+    options.value_option(
         "--on-missing",
         "|".join(ON_MISSING),
         "How to handle a missing value in a column that the tree uses: refuse stops with an error, blank "
         "leaves the prediction empty, majority follows most training rows.",
-        autocompletion=among(*ON_MISSING),
+        autocompletion=options.among(*ON_MISSING),
     ),
 ]
 Score = Annotated[
@@ -159,16 +147,16 @@ Probabilities = Annotated[
 ]
 
 
-@takes(LAYOUT_PART)
+@options.takes(options.LAYOUT_PART)
 def predict(
-    tree: TreeFile,
-    data: DataFile,
+    tree: options.TreeFile,
+    data: options.DataFile,
     spec,
     o: Written = None,
     on_missing: OnMissing = ON_MISSING[0],
     score: Score = False,
     probabilities: Probabilities = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Predict the rows of a file; columns are matched by name."""
     from odtc.base.atomic_write import require_writable
@@ -184,7 +172,7 @@ def predict(
     if o is not None:
         require_writable(o, tree, data)
     given = read_tree(tree)
-    loaded = described(given, data, spec.reading)
+    loaded = options.described(given, data, spec.reading)
     layout = fitting_layout(data, layout_of(loaded.features), [loaded.features[at].name for at in sorted(loaded.used)])
     keep = as_json and not score
     figures = score_of_task(tree, data) if score and not TASKS.get(loaded.task).CLASSES else None
