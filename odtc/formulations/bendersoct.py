@@ -33,17 +33,7 @@ import numpy as np
 from odtc.algorithms.tree_min_cut import CutPool, are_walks, min_cuts, walk_sets, walk_values, walks
 from odtc.base.value_class import value_class
 from odtc.errors import SolverError
-from odtc.formulations.shared.node_choices import (
-    FULL,
-    STUMP,
-    SURE,
-    choice_rows,
-    fit_to_depth,
-    point_of,
-    splits_at_nodes,
-    tree_of,
-    whole_with_stumps,
-)
+from odtc.formulations.shared import node_choices
 from odtc.model.blocks import Axis, labels_where
 from odtc.model.builder import ModelBuilder
 from odtc.model.feasibility import TOLERANCE
@@ -85,8 +75,8 @@ VARIANTS = (
     {"lambda": 0.25, "literal": True},
 )
 CHANGES = (
-    FULL,
-    STUMP,
+    node_choices.FULL,
+    node_choices.STUMP,
     ModelChange(
         "cuts=path: the file has the cuts (8.2) of walks from the root, which are enough for integer points",
         SAME,
@@ -142,7 +132,7 @@ class Graph:
         full = problem.params.lambda_ == 0 and not early(problem)
         if problem.params.bottom == "stump":
             label, ends = (none, tree.bottom) if full else (B, B)
-            return cls(True, full, tree.inner, tree.bottom, label, ends, whole_with_stumps(problem))
+            return cls(True, full, tree.inner, tree.bottom, label, ends, node_choices.whole_with_stumps(problem))
         return cls(False, full, B, tree.leaves, *(((tree.leaves,) if full else (tree.nodes,)) * 2), B)
 
 
@@ -167,7 +157,7 @@ def build(problem: Problem) -> Model:
     m.constant((1 - lam) * float(price.sum()))
 
     i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
-    choice_rows(m, tree, b, w, graph.full, graph.stump)  # (8.3), (8.4)
+    node_choices.choice_rows(m, tree, b, w, graph.full, graph.stump)  # (8.3), (8.4)
 
     # Σ_k p_tfsk = b_tf                                t bottom, f, s                   instead of (8.4), with stumps
     if graph.stump:
@@ -244,10 +234,10 @@ def separate(
     graph, g, (sink, cap) = Graph.of(problem), point["g"], capacities(problem, point)
     paths = walk_sets(graph.ends, sink.shape[1])
     chosen = point["b"][graph.whole - 1]
-    if not relaxed and (np.abs(chosen - np.round(chosen)) < SURE).all():
+    if not relaxed and (np.abs(chosen - np.round(chosen)) < node_choices.SURE).all():
         # The next trees would send a row that violates a cut to another of its ends. Adding all its walks at once saves
         # rounds, and each round is a MIP.
-        split = splits_at_nodes(problem, point)
+        split = node_choices.splits_at_nodes(problem, point)
         split[graph.last] = -1
         end = walks(split, problem.encoded.X)
         taken = walk_sets(end, len(split))
@@ -337,7 +327,7 @@ class _Separation:
 
     def take(self, point, relaxed: bool) -> None:
         """Take the trees of a point, if they are better."""
-        asked = settle(splits_at_nodes(self.problem, point), self.problem.encoded)
+        asked = settle(node_choices.splits_at_nodes(self.problem, point), self.problem.encoded)
         self.best = _better(self.problem, self.best, asked, *(() if relaxed else (decode(self.problem, point),)))
 
     def learn(self, bound: float | None) -> None:
@@ -377,7 +367,10 @@ class _Separation:
             if not new:
                 break
             add_rows(lp, self.rows(self.pool.rows[had:], self.pool.S[had:]), np.zeros(new))
-        pool, self.pool = self.pool, _for_whole(self.problem, self.pool, walked is None or self.bound > walked + SURE)
+        pool, self.pool = (
+            self.pool,
+            _for_whole(self.problem, self.pool, walked is None or self.bound > walked + node_choices.SURE),
+        )
         self.filled = pool is not self.pool
         return None
 
@@ -445,7 +438,7 @@ class _Separation:
         x = complete(self.problem, model, self.best)
         if self.proved:
             told["bound"], termination = cost, Termination.OPTIMAL
-        elif termination == Termination.OPTIMAL and cost > found.objective + SURE:
+        elif termination == Termination.OPTIMAL and cost > found.objective + node_choices.SURE:
             termination = Termination.UNKNOWN  # the solver's point violates rows that it was given
         return model, replace(
             found,
@@ -475,15 +468,15 @@ def _for_whole(problem: Problem, pool: CutPool, others: bool) -> CutPool:
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """Return any tree of this depth over the splits as a complete feasible point: {block: values}."""
     encoded, graph = problem.encoded, Graph.of(problem)
-    heap = fit_to_depth(problem, heap, graph.full)
-    point = point_of(problem, heap, graph.label, graph.stump)
+    heap = node_choices.fit_to_depth(problem, heap, graph.full)
+    point = node_choices.point_of(problem, heap, graph.label, graph.stump)
     return point | {"g": (heap.label[heap.reach(encoded.X)] == encoded.y).astype(float)}
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """Return the tree of a point, read only from b, w and p."""
     graph = Graph.of(problem)
-    return tree_of(problem, point, graph.label, graph.stump)
+    return node_choices.tree_of(problem, point, graph.label, graph.stump)
 
 
 def _better(problem: Problem, best: HeapTree | None, *trees: HeapTree) -> HeapTree | None:

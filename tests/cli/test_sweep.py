@@ -128,10 +128,10 @@ def test_tune_says_that_kept_fits_are_of_another_grid(tmp_path):
 @pytest.mark.parametrize("replaced", [True, False])
 def test_a_study_that_is_replaced_or_removed_while_it_runs(replaced, tmp_path, monkeypatch):
     """Two runs of different grids wrote their tables into one folder, and study.json was of one of them."""
-    from odtc.evaluation.studies import study
+    from odtc.evaluation import cross_validation
 
     words = ["sweep", MONKS / "monks-1.csv", "--model", "cart", "--folds", "2", "-o", tmp_path / "s"]
-    fits, score_fold = [], study.score_fold
+    fits, score_fold = [], cross_validation.score_fold
 
     def as_the_other_begins(*given):
         fits.append(given)
@@ -142,7 +142,7 @@ def test_a_study_that_is_replaced_or_removed_while_it_runs(replaced, tmp_path, m
                 shutil.rmtree(tmp_path / "s")
         return score_fold(*given)
 
-    monkeypatch.setattr(study, "score_fold", as_the_other_begins)
+    monkeypatch.setattr(cross_validation, "score_fold", as_the_other_begins)
     said = odtc(*words, "--depths", "1,2")
     if replaced:
         assert said.code == 1 and "another run has replaced it meanwhile" in said.err
@@ -206,9 +206,9 @@ def test_a_study_that_is_killed_goes_on_where_it_was(quiet, tmp_path):
 
 
 def test_tune_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
-    from odtc.evaluation.studies import study
+    from odtc.evaluation import cross_validation
 
-    fits, score_fold = [], study.score_fold
+    fits, score_fold = [], cross_validation.score_fold
 
     def killed_at_the_fourth(*given):
         fits.append(given)
@@ -216,7 +216,7 @@ def test_tune_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return score_fold(*given)
 
-    monkeypatch.setattr(study, "score_fold", killed_at_the_fourth)
+    monkeypatch.setattr(cross_validation, "score_fold", killed_at_the_fourth)
     words = [
         "tune",
         MONKS / "monks-1.csv",

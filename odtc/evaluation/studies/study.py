@@ -24,17 +24,7 @@ from odtc.data.encoding import encode
 from odtc.data.reading import read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError
-from odtc.evaluation.cross_validation import (
-    Fold,
-    Nested,
-    Result,
-    Setting,
-    best_setting,
-    deal_rows,
-    outer_folds,
-    score_fold,
-    summarise,
-)
+from odtc.evaluation import cross_validation
 from odtc.evaluation.studies.engine import Step, key_of, part
 from odtc.evaluation.studies.fold_scores import agrees
 from odtc.evaluation.studies.price_path import beside_price, price_of, turns
@@ -135,9 +125,9 @@ class FitTask:
         train, test = self._parts
         began, error = time.process_time(), None
         try:
-            done = score_fold(train, test, self.spec, 0, self.fold, self.step.path)
+            done = cross_validation.score_fold(train, test, self.spec, 0, self.fold, self.step.path)
         except OdtcError as problem:
-            done, error = Fold(0, self.fold, None, None, None, False, None), str(problem)
+            done, error = cross_validation.Fold(0, self.fold, None, None, None, False, None), str(problem)
         if error is None and done.n_leaves is None:
             error = done.error or "no tree within the limits"
         scores = {name: value for name, value in asdict(done).items() if name not in ("setting", "fold")}
@@ -157,8 +147,8 @@ class FitTask:
         dataset = self.rows.read(self.spec.reading)
         if self.outer is not None:
             place, parts, seed = self.outer
-            dataset = dataset.taken(outer_folds(dataset, parts, seed) != place)
-        fold = deal_rows(dataset, self.folds, self.seed)
+            dataset = dataset.taken(cross_validation.outer_folds(dataset, parts, seed) != place)
+        fold = cross_validation.deal_rows(dataset, self.folds, self.seed)
         return dataset.taken(fold != self.fold), dataset.taken(fold == self.fold)
 
 
@@ -182,7 +172,7 @@ class Study:
     """
 
     rows: tuple[FileRows | TableRows, ...]
-    settings: list[Setting]
+    settings: list[cross_validation.Setting]
     spec: RunSpec
     folds: int
     choices: tuple[tuple[int, ...], ...] = ((0,),)
@@ -201,16 +191,16 @@ class Study:
     def check(self, dataset: Dataset) -> None:
         """Raise ChoiceError for more folds than the rows of a table can fill, and for an invalid constraint."""
         for seeds in self.choices:
-            outer = None if self.nested is None else outer_folds(dataset, self.nested, seeds[0])
+            outer = None if self.nested is None else cross_validation.outer_folds(dataset, self.nested, seeds[0])
             parts = [dataset.taken(outer != k) for k in range(self.nested or 0)]
             for seed, rows in product(seeds, [dataset, *parts]):
-                deal_rows(rows, self.folds, seed)
+                cross_validation.deal_rows(rows, self.folds, seed)
         if tried := dict.fromkeys(text for setting in self.settings for text in setting.constraints):
             encoded = encode(dataset, self.spec.model.encoding)
             for text in tried:
                 parse(text, encoded)
 
-    def spec_of(self, setting: Setting, seed: int) -> RunSpec:
+    def spec_of(self, setting: cross_validation.Setting, seed: int) -> RunSpec:
         """Return the run of a setting."""
         return setting.of(self.spec).with_solving(seed=seed, threads=1)
 
@@ -238,7 +228,7 @@ class Study:
         """Return the fits of one of some parts (odtc.evaluation.studies.engine.part)."""
         return part(self.tasks + self.inner_tasks, which, parts)
 
-    def results(self, results: Mapping[int, dict], score: str) -> list[list[Result]]:
+    def results(self, results: Mapping[int, dict], score: str) -> list[list[cross_validation.Result]]:
         """Return for each table the results, over folds and seeds, of the settings whose fits are all in `results`;
         its keys are positions of tasks in `tasks`."""
         each, n = self.n_folds, len(self.settings)
@@ -247,12 +237,12 @@ class Study:
             starts = [(at, (number * n + at) * each) for at in range(n)]
             whole = [(at, first) for at, first in starts if all(first + k in results for k in range(each))]
             folds = [[_fold(results[first + k], at, k) for k in range(each)] for at, first in whole]
-            found.append(summarise([self.settings[at] for at, _ in whole], folds, score))
+            found.append(cross_validation.summarise([self.settings[at] for at, _ in whole], folds, score))
         return found
 
     def nested_choices(
         self, results: Sequence[dict], score: str, rule: str, fit: Callable[[list[FitTask]], list[dict]]
-    ) -> list[list[Nested | OdtcError]]:
+    ) -> list[list[cross_validation.Nested | OdtcError]]:
         """Return the results of choosing a setting on rows that took no part in the choice.
 
         Parameters
@@ -273,12 +263,12 @@ class Study:
             return []
         shape = len(self.rows), self.nested, len(self.settings), len(self.seeds), self.folds
         places = np.arange(len(results)).reshape(shape)
-        told: list[list[Nested | OdtcError]] = [[] for _ in self.rows]
+        told: list[list[cross_validation.Nested | OdtcError]] = [[] for _ in self.rows]
         for (own, rows, of_rows), seeds in product(zip(told, self.rows, places), self.choices):
             mine = [at for at, seed in enumerate(self.seeds) if seed in seeds]
             try:
                 found = [
-                    summarise(
+                    cross_validation.summarise(
                         self.settings,
                         [
                             [_fold(results[place], at, k) for k, place in enumerate(one[mine].ravel())]
@@ -288,7 +278,7 @@ class Study:
                     )
                     for of_part in of_rows
                 ]
-                chosen = [best_setting(one, rule) for one in found]
+                chosen = [cross_validation.best_setting(one, rule) for one in found]
                 specs = [self.spec_of(self.settings[best], seeds[0]) for best in chosen]
                 # The seed with which outer_folds assigns the rows.
                 tasks = [FitTask(rows, spec, seeds[0] + 1, k, self.nested) for k, spec in enumerate(specs)]
@@ -298,17 +288,19 @@ class Study:
         return told
 
 
-def _fold(result: dict, setting: int, fold: int) -> Fold:
+def _fold(result: dict, setting: int, fold: int) -> cross_validation.Fold:
     """Return the result of a task as a fold of a setting."""
-    known = {name: value for name, value in result.items() if name in Fold.__dataclass_fields__}
-    return Fold(**({"setting": setting, "fold": fold} | known))
+    known = {name: value for name, value in result.items() if name in cross_validation.Fold.__dataclass_fields__}
+    return cross_validation.Fold(**({"setting": setting, "fold": fold} | known))
 
 
-def _nested(found: list[list[Result]], chosen: list[int], made: list[dict], score: str) -> Nested:
+def _nested(
+    found: list[list[cross_validation.Result]], chosen: list[int], made: list[dict], score: str
+) -> cross_validation.Nested:
     """Return the Nested of the results of all settings by part (`found`) and the fits of the chosen ones (`made`)."""
     for one, best, result in zip(found, chosen, made):
         if result.get(score) is None:
             raise ChoiceError(f"no tree came of {one[best].setting} on the rows of its choice: {result.get('error')}")
     seconds = sum(result.seconds for one in found for result in one) + sum(one.get("seconds") or 0.0 for one in made)
     inner = tuple(one[best].score for one, best in zip(found, chosen))
-    return Nested(tuple(result[score] for result in made), inner, tuple(chosen), seconds)
+    return cross_validation.Nested(tuple(result[score] for result in made), inner, tuple(chosen), seconds)

@@ -30,16 +30,8 @@ import numpy as np
 from odtc.algorithms.tree_min_cut import walk_sets
 from odtc.base.text import count_of
 from odtc.base.value_class import value_class
+from odtc.formulations.shared import node_choices
 from odtc.formulations.shared.feature_sums import BY, BranchSums, StumpSums
-from odtc.formulations.shared.node_choices import (
-    FULL,
-    STUMP,
-    choice_rows,
-    fit_to_depth,
-    point_of,
-    tree_of,
-    whole_with_stumps,
-)
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
@@ -62,9 +54,9 @@ PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: 
 
 ANY_COST = True
 CHANGES = (
-    FULL,
+    node_choices.FULL,
     ModelChange("flows from the root and from leaves to the sink are replaced by equal expressions", SAME, SAME),
-    STUMP,
+    node_choices.STUMP,
     ModelChange(
         "sums=auto: partial sums over features get variables if that saves entries (undo: sums=splits)", SAME, SAME
     ),
@@ -145,7 +137,7 @@ class Shape:
             return cls(False, full, B, True, params.bottom == "stump", B[1:], label, label, none)
         if params.bottom == "stump":
             flow = B[1:] if tree.depth > 1 else B
-            whole = whole_with_stumps(problem)
+            whole = node_choices.whole_with_stumps(problem)
             return cls(
                 True, full, whole, False, False, flow, none if full else B, none if full else tree.inner, tree.bottom
             )
@@ -189,7 +181,9 @@ def build(problem: Problem) -> Model:
     if problem.params.robust:
         return _robust().build(problem)
     flow = _Flow(problem)
-    choice_rows(flow.m, problem.topology, flow.b, flow.w, flow.shape.full, flow.shape.stump)  # (1.2), (1.3)
+    node_choices.choice_rows(
+        flow.m, problem.topology, flow.b, flow.w, flow.shape.full, flow.shape.stump
+    )  # (1.2), (1.3)
     flow.conserve()
     flow.enter_and_leave()
     flow.turn()
@@ -379,8 +373,8 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     if problem.params.robust:
         return _robust().start(problem, heap)
     encoded, tree, shape = problem.encoded, problem.topology, Shape.of(problem)
-    heap = fit_to_depth(problem, heap, shape.full)
-    point = point_of(problem, heap, shape.label, shape.stump or shape.tight)
+    heap = node_choices.fit_to_depth(problem, heap, shape.full)
+    point = node_choices.point_of(problem, heap, shape.label, shape.stump or shape.tight)
     sends, right = sums(problem)
     point |= sends.values(point["b"][(tree.inner if shape.stump else tree.branch_nodes) - 1])
     point |= right.values(point["p"]) if "p" in point else {}
@@ -404,7 +398,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     if problem.params.robust:
         return _robust().decode(problem, point)
     shape = Shape.of(problem)
-    return tree_of(problem, point, shape.label, shape.stump)
+    return node_choices.tree_of(problem, point, shape.label, shape.stump)
 
 
 def estimate(sizes: Sizes) -> Estimate:

@@ -26,14 +26,7 @@ from odtc.model.solution import Termination
 from odtc.problem.constraints.groups import rarest
 from odtc.problem.constraints.kind import Constraint
 from odtc.problem.problem import Problem
-from odtc.workflow.constrained.assurance import (
-    expect_share,
-    never_assured,
-    no_rows,
-    seen_before,
-    speaks_of_new_rows,
-    widths,
-)
+from odtc.workflow.constrained import assurance
 from odtc.workflow.messages import file_notes
 from odtc.workflow.posing import encode_run, held_out_rows, read_in_time, test_rows
 from odtc.workflow.reporting import Reporter
@@ -80,7 +73,7 @@ def fit_assured(
     ChoiceError
         Without a constraint to assure, or without rows to test on.
     """
-    expect_share(confidence)
+    assurance.expect_share(confidence)
     began, reporter = time.monotonic(), reporter or Reporter()
     spec, dataset = _rows_to_assure(spec, data, test, reporter)
     limited = partial(_limited, spec, began)
@@ -92,9 +85,9 @@ def fit_assured(
     problem, requested, labelled = first.problem, first.problem.constraints, _rows_of_test(first.problem, test)
     for note in file_notes(problem, spec) if dataset is not data else ():  # the runs below read no file
         reporter.say(note)
-    if test is not None and (seen := seen_before(dataset, labelled)):
+    if test is not None and (seen := assurance.seen_before(dataset, labelled)):
         reporter.say(seen)
-    width = widths(problem, first.tree, labelled.n_rows, confidence)
+    width = assurance.widths(problem, first.tree, labelled.n_rows, confidence)
     for factor, texts in _stricter(requested, width):
         stricter = limited(0.5 if factor else 1.0).with_model(constraints=texts)
         try:
@@ -158,7 +151,7 @@ def _expect_assurable(dataset: Dataset, test: str | Path | None) -> None:
             f"{option('confidence')}, or the weights"
         )
     if test is None and dataset.held_out is None:
-        raise no_rows()
+        raise assurance.no_rows()
 
 
 def _stricter(
@@ -180,13 +173,13 @@ class _BeforeSearch(Sink):
         self.test, self.confidence, self.reporter = test, confidence, reporter
 
     def posed(self, problem: Problem, spec: RunSpec) -> None:
-        if not any(map(speaks_of_new_rows, problem.constraints)):
+        if not any(map(assurance.speaks_of_new_rows, problem.constraints)):
             raise ChoiceError(
                 f"expected a {option('constraints')} on the rate of new rows, such as "
                 f"{RATE.format(rarest(problem.encoded))!r}, got {', '.join(map(str, problem.constraints))}, which "
                 f"limits the tree itself or its training rows; leave out {option('confidence')}"
             )
-        for words in never_assured(problem, _rows_of_test(problem, self.test), self.confidence):
+        for words in assurance.never_assured(problem, _rows_of_test(problem, self.test), self.confidence):
             self.reporter.say(words)
 
 
