@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from odtc.cli.commands.plug_ins import FIRST, first_of
+from odtc.cli.new_member import FIRST, first_of
 from tests.command_line import environment, odtc
 
 

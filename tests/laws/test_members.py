@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from odtc.cli.commands.plug_ins import FIRST
+from odtc.cli.new_member import FIRST
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.errors import ChoiceError
 from odtc.solvers.solver import find_solver, version
