@@ -56,7 +56,7 @@ def test_its_test_runs_beside_those_of_others(tmp_path):
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     paths = environment(ODTC_PLUGINS=str(other))
     done = subprocess.run(words, cwd=tmp_path, env=paths, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout
+    assert done.returncode == 0 and "6 passed" in done.stdout, done.stdout
 
 
 def test_a_package_names_its_entry_point(tmp_path):
