@@ -16,7 +16,7 @@ import numpy as np
 
 from odtc.base.registry import Contract, Registry
 from odtc.base.value_class import frozen_class
-from odtc.errors import OdtcError
+from odtc.errors import OdtcError, SolverError
 from odtc.model.solution import Options, Termination
 
 
@@ -69,6 +69,20 @@ class Outcome:
         of odtc."""
         name = "" if isinstance(problem, OdtcError) else f"{type(problem).__name__}: "
         return cls(None, Termination.ERROR, message=f"{name}{problem}")
+
+    @classmethod
+    def checked(cls, found: Any, solver: str, columns: int) -> "Outcome":
+        """Return the result of `run` of a solver. Raises SolverError if it is not an Outcome for a model with this many
+        columns."""
+        expected = f"expected an Outcome from run() of the solver {solver!r}"
+        if not isinstance(found, cls):
+            raise SolverError(f"{expected}, got {type(found).__name__}")
+        if not isinstance(found.termination, Termination):
+            raise SolverError(f"{expected} with one of Termination, got {found.termination!r}")
+        if found.x is not None and np.shape(found.x) != (columns,):
+            shape = np.shape(found.x)
+            raise SolverError(f"{expected} with a value for each of the {columns} columns, got shape {shape}")
+        return found
 
 
 @frozen_class

@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +209,10 @@ def _solve_once(
             )
             shared = _shared.get()
             if ends_in is None and (options.time_limit is None or (shared is not None and shared.soft)):
-                _in_thread(partial(module.run, job), run)
+                _in_thread(
+                    lambda emit, cancelled: Outcome.checked(module.run(job, emit, cancelled), module.name, len(job.c)),
+                    run,
+                )
             else:
                 _in_process(solver, job, run, ends_in)
     except KeyboardInterrupt:  # before the solver could be told to stop

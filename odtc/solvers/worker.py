@@ -45,7 +45,7 @@ def main() -> None:
         emit("started")
         try:
             before = time.process_time()
-            outcome = module.run(job, emit, stop.is_set)
+            outcome = Outcome.checked(module.run(job, emit, stop.is_set), module.name, len(job.c))
             emit(replace(outcome, cpu_seconds=time.process_time() - before))
         except BrokenPipeError:
             break

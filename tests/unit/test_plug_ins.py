@@ -319,3 +319,22 @@ def test_check_repeats_the_refusal_of_an_encoding_that_fits_no_data(tmp_path, mo
     (tmp_path / "mine.py").write_text(SPLITS.replace("[(Threshold(0, 1.0), False)]", "[]"))
     monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path / "mine.py"))
     assert "the last one was refused: expected" in odtc("check", "mine", "--examples", 2, folder=tmp_path).out
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        ("found.x", "expected an Outcome from run() of the solver 'mine', got ndarray"),
+        ("Outcome(found.x, 'optimal')", "with one of Termination, got 'optimal'"),
+        ("Outcome(found.x[1:], Termination.OPTIMAL)", "with a value for each of the"),
+    ],
+)
+def test_a_mistake_in_a_solver_is_told_as_one_of_the_plug_in(wrong, said, tmp_path, monkeypatch):
+    text = (ROOT / "examples" / "plug-ins" / "scipy_milp.py").read_text(encoding="utf-8")
+    head, last, _ = text.rpartition("    return Outcome(")
+    (tmp_path / "mine.py").write_text(f"{head}    return {wrong}\n".replace("scipy_milp", "mine"))
+    monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path / "mine.py"))
+    (tmp_path / "d.csv").write_text("a,y\n1,0\n2,1\n3,1\n")
+    words = ("fit", "d.csv", "--model", "oct", "--depth", 1, "--solver", "mine", "--start", "none")
+    done = odtc(*words, folder=tmp_path)
+    assert done.code and said in done.err and "a fault in" not in done.err, done
