@@ -4,12 +4,9 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from odtc.algorithms.dp.k_best import OutOfMemory
 from odtc.base import deadline
-from odtc.base.atomic_write import write_text
-from odtc.base.commit import remove
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.base.text import count_of
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
@@ -96,19 +93,12 @@ def expect_pool_options(problem: Problem, most: int | None, within: float | str 
         expect_within(problem, within)
 
 
-def write_pool(
-    problem: Problem, most: int, within: float | str | None, left: float | None, stem: str
-) -> tuple[list, str]:
-    """Find the best trees in the seconds that are left, and write STEM.pool.json; return its path in a list, and the
+def pool_text(problem: Problem, most: int, within: float | str | None, left: float | None) -> tuple[str | None, str]:
+    """Find the best trees in the seconds that are left; return the text of STEM.pool.json, None without a tree, and the
     number of trees in a sentence."""
-    path = Path(f"{stem}{SUFFIX}")
     found = near_optimal(problem, most, within, left)
     note = f"the pool has {found.words}"
-    if not found.trees:
-        remove(path)  # an older one would pass for it
-        return [], note
-    write_text(path, json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n")
-    return [path], note
+    return json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n" if found.trees else None, note
 
 
 def near_optimal(

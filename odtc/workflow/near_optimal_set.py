@@ -12,13 +12,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
 from odtc.algorithms.near_optimal.stored_graph import StoredGraph, count_using, fewest_columns
 from odtc.base import deadline
-from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, list_of, read_if_of, validate
 from odtc.base.text import count_of
 from odtc.base.value_class import value_class
@@ -443,15 +441,11 @@ def _constrained(found: NearOptimalSet, using, without, leaves: int | None) -> s
     return "\n".join(lines) + "\n"
 
 
-def write_near_optimal_set(
-    problem: Problem, within, left: float | None, stem: str, known: HeapTree | None = None
-) -> tuple[list, str]:
-    """Count the near-optimal trees in the seconds that are left, and write STEM.near-optimal.json; return its path in
-    a list, and the result in a sentence."""
-    path = Path(f"{stem}{SUFFIX}")
+def near_optimal_text(problem: Problem, within, left: float | None, known: HeapTree | None = None) -> tuple[str, str]:
+    """Count the near-optimal trees in the seconds that are left; return the text of STEM.near-optimal.json, and the
+    result in a sentence."""
     found = near_optimal_set(problem, within, left, known)
-    write_text(path, json.dumps(found.facts, ensure_ascii=False) + "\n")
-    return [path], found.words
+    return json.dumps(found.facts, ensure_ascii=False) + "\n", found.words
 
 
 def read_near_optimal_set(path) -> NearOptimalSet | None:

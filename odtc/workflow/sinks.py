@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odtc.base.atomic_write import new_file
+from odtc.base.atomic_write import new_file, write_text
 from odtc.base.commit import remove, together
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, ContradictionError
@@ -114,6 +114,7 @@ class FileSink(Sink):
         self.stem, self.files, self.tree, self.uncertified = "", [], None, ""
         self._mark, self._built, self._logs, self._start = "", [], [], None
         self._modelless = False
+        self._near_optimal: dict[str, str] = {}  # text by suffix, which replaces older trees with the new tree
 
     @property
     def search_part(self) -> float:
@@ -240,21 +241,21 @@ class FileSink(Sink):
         self.files = [*self._built, *self._logs]
 
     def finished(self, problem: Problem, left: float | None, known: HeapTree | None = None) -> str:
-        with together(self.stem):  # older near-optimal trees go when the new ones come
-            artifacts.forget_near_optimal(self.stem)
-            if self.pool is None and self.within is None:
-                return ""
-            from odtc.workflow import near_optimal, near_optimal_set
+        if self.pool is None and self.within is None:
+            return ""
+        from odtc.workflow import near_optimal, near_optimal_set
 
-            if self.pool is None:
-                paths, words = near_optimal_set.write_near_optimal_set(problem, self.within, left, self.stem, known)
-            else:
-                paths, words = near_optimal.write_pool(problem, self.pool, self.within, left, self.stem)
-        self.files += paths
+        if self.pool is None:
+            suffix = near_optimal_set.SUFFIX
+            text, words = near_optimal_set.near_optimal_text(problem, self.within, left, known)
+        else:
+            suffix = near_optimal.SUFFIX
+            text, words = near_optimal.pool_text(problem, self.pool, self.within, left)
+        self._near_optimal = {} if text is None else {suffix: text}
         return words
 
     def chosen(self, sink: "FileSink", others: "list[FileSink]") -> None:
-        self.stem = sink.stem.removesuffix(sink._mark)
+        self.stem, self._near_optimal = sink.stem.removesuffix(sink._mark), sink._near_optimal
         moved = artifacts.move_run(sink.files, sink.stem, self.stem)
         lost = [path for other in others for path in other.files]
         if not self.keep:  # the rounds that lost are not needed
@@ -269,6 +270,10 @@ class FileSink(Sink):
         if done.verified:
             self.tree = f"{self.stem}.tree.json"
             with together(self.stem):
+                artifacts.forget_near_optimal(self.stem)
+                for suffix, text in self._near_optimal.items():
+                    write_text(f"{self.stem}{suffix}", text)
+                    self.files.append(Path(f"{self.stem}{suffix}"))
                 if self._modelless:
                     artifacts.forget_solution(self.stem)
                 artifacts.write_tree(done.tree, self.tree)

@@ -15,7 +15,7 @@ from odtc.data.cells import data_files
 from odtc.data.frames import write_parquet
 from odtc.data.reading import read
 from odtc.errors import ChoiceError, DataError, OutputError
-from odtc.workflow import files_of_models, near_optimal, near_optimal_set
+from odtc.workflow import files_of_models
 from odtc.workflow.pipeline import near_optimal as near_optimal_in_python
 from tests.command_line import MONKS, contents, environment, odtc, refused
 
@@ -45,7 +45,7 @@ def test_a_solution_that_cannot_be_written_leaves_the_older_model_and_its_own(tm
     [
         (FIT, "odtc.workflow.artifacts.write_tree", "proved optimal, certified: objective "),
         ((*FIT, "--model", "flowoct"), "odtc.workflow.files_of_models.write_solution", "proved optimal: objective "),
-        ((*FIT, "--pool", 2), "odtc.workflow.near_optimal.write_text", "proved optimal, certified: objective "),
+        ((*FIT, "--pool", 2), "odtc.workflow.sinks.write_text", "proved optimal, certified: objective "),
         (
             ("certify", DATA, "--depth", 1, "-o", "c.certificate.json"),
             "odtc.workflow.artifacts.write_tree",
@@ -74,16 +74,14 @@ def test_what_was_proved_is_told_if_no_file_can_be_written(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "where", "file"),
-    [("--pool", 2, near_optimal, "m.pool.json"), ("--within", "5%", near_optimal_set, "m.near-optimal.json")],
+    ("option", "value", "file"),
+    [("--pool", 2, "m.pool.json"), ("--within", "5%", "m.near-optimal.json")],
 )
-def test_older_trees_near_the_best_stay_until_the_new_ones_are_written(
-    tmp_path, monkeypatch, option, value, where, file
-):
+def test_older_trees_near_the_best_stay_until_the_new_ones_are_written(tmp_path, monkeypatch, option, value, file):
     assert odtc(*FIT, option, value, folder=tmp_path).code == 0
     before = (tmp_path / file).read_bytes()
-    monkeypatch.setattr(where, "write_text", _full)
-    refused(odtc(*FIT, option, value, folder=tmp_path))
+    monkeypatch.setattr("odtc.workflow.sinks.write_text", _full)
+    assert odtc(*FIT, option, value, folder=tmp_path).code == 1
     assert (tmp_path / file).read_bytes() == before
 
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from odtc.algorithms.dp import k_best
 from odtc.base import deadline
-from odtc.errors import ModelError, TimeLimitReached
+from odtc.errors import ModelError, OutputError, TimeLimitReached
 from odtc.formulations.dpflow import ranked_trees
 from odtc.formulations.dpflow.program import Program
 from odtc.problem.parameters import parse_params
 from odtc.testing.problems import problems
-from odtc.workflow.near_optimal import near_optimal, read_pool, write_pool
+from odtc.workflow.near_optimal import near_optimal, pool_text, read_pool
 from tests import pipeline
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
@@ -195,10 +195,23 @@ def test_the_pool_is_found_after_the_solve_in_the_time_left(many):
 def test_a_pool_without_time_leaves_no_older_one(many):
     problem = pipeline.pose(many / "many.csv", "dpflow", 3)
     pipeline.compile_model(problem)
+    assert pool_text(problem, 5, None, 0.0) == (None, "the pool has no trees yet: the time limit came first")
     (many / "m.pool.json").write_text("of an older fit")
-    written, note = write_pool(problem, 5, None, 0.0, str(many / "m"))
-    assert written == [] and not (many / "m.pool.json").exists()
-    assert note == "the pool has no trees yet: the time limit came first"
+    assert command("fit many.csv --depth 1 -o m", folder=many).code == 0 and not (many / "m.pool.json").exists()
+
+
+def test_a_pool_replaces_an_older_one_together_with_its_tree(many, monkeypatch):
+    """On a full disk the pool of the new run was left next to the tree of the old one."""
+    words = "fit many.csv --depth 1 --pool 3 -o m"
+    assert command(words, folder=many).code == 0
+    before = {name: (many / name).read_bytes() for name in ("m.pool.json", "m.tree.json", "m.run.json")}
+
+    def full(*of):
+        raise OutputError("no space is left")
+
+    monkeypatch.setattr("odtc.workflow.sinks.write_settings", full)
+    assert command(words, "--min-leaf-rows", 30, folder=many).code == 1
+    assert {name: (many / name).read_bytes() for name in before} == before
 
 
 def test_states_that_do_not_fit_leave_the_tree(many, monkeypatch):
