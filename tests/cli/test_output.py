@@ -76,8 +76,7 @@ def test_a_file_read_through_a_link_is_the_same_file(work):
     ids=lambda words: words[0],
 )
 def test_a_folder_that_is_not_there_is_said_before_the_work(work, monkeypatch, words):
-    from odtc.evaluation import plots
-    from odtc.evaluation.studies import study
+    from odtc.evaluation import cross_validation, plots
     from odtc.formulations.dpflow import threshold_search
     from odtc.workflow import compiling, solving
     from odtc.workflow.row_selection import selection
@@ -86,7 +85,7 @@ def test_a_folder_that_is_not_there_is_said_before_the_work(work, monkeypatch, w
         raise AssertionError("the work was done first")
 
     for module, name in (
-        (study, "score_fold"),  # where the name is bound: who imports it first meanwhile would keep this one
+        (cross_validation, "score_fold"),
         (threshold_search, "certify"),
         (compiling, "compile_model"),
         (solving, "solve"),
