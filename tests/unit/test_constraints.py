@@ -307,6 +307,7 @@ def test_every_name_of_a_class_or_a_column_can_be_written(name):
         ("statistical_parity[group=side] <= 0.1", "statistical_parity[group=…,positive=…]"),
         ("statistical_parity <= 0.1", "statistical_parity[group=…,positive=…]"),
         ("statistical_parity <= 0.1", "write for example 'statistical_parity[group="),
+        ("statistical_parity[group=z] <= 0.1", "write for example 'statistical_parity[group=z,positive="),
         ("recall >= 0.5", "write for example 'recall["),
         ("statistical_parity[group=race,positive=yes] <= 0.1", "it has 'size', 'colour', 'side'"),
         ("statistical_parity[group=side:z,positive=yes] <= 0.1", "known: p, q"),

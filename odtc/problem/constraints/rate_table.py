@@ -129,7 +129,9 @@ class OfGroups(Rate):
         try:
             text, positive = given.keyed("group", "positive")
         except ChoiceError as refused:
-            example = replace(given, args=(f"group={example_of(encoded)}", f"positive={rarest(encoded)}"))
+            named = {"group": example_of(encoded), "positive": rarest(encoded)}
+            named |= {key: value for key, _, value in (cell.partition("=") for cell in given.args) if key in named}
+            example = replace(given, args=tuple(f"{key}={value}" for key, value in named.items()))
             raise ChoiceError(f"{refused}; write for example {str(example)!r}") from None
         k, of = klass(encoded, positive), groups_of(encoded, text)
         for which in self.AMONG:
