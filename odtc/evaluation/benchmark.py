@@ -392,13 +392,15 @@ def run(
     KeyboardInterrupt
         At Ctrl-C; finished cells are in the file.
     """
-    for data in dict.fromkeys(cell.data for cell in cells):  # a missing file is reported before hours of work
+    tables = list(dict.fromkeys(cell.data for cell in cells))
+    for data in tables:  # a missing file is reported before hours of work
         encoded = _encoded(data, settings.spec.reading, settings.spec.model.encoding)
-        for note in read_notes(_dataset(data, settings.spec.reading)):
-            say(f"{encoded.name}: {note}")
         for text in settings.spec.model.constraints:
             parse(text, encoded)
     known = {json.dumps(one["key"], sort_keys=True): one for one, sealed in _lines_of(Path(path)) if sealed}
+    for data in tables:
+        for note in _notes(data, settings.spec.reading):
+            say(note)
     tasks, wanted = [], []
     for number, cell in enumerate(cells, 1):
         # In full, since workers of a cluster run in other folders.
@@ -488,6 +490,12 @@ def _dataset(path: Path, reading: ReadingSpec) -> Dataset:
 
 
 @lru_cache(maxsize=16)
+def _notes(path: Path, reading: ReadingSpec) -> list[str]:
+    """Return the remarks on the lines of a data file, each with the name of its data."""
+    dataset = _dataset(path, reading)
+    return [f"{dataset.name}: {note}" for note in read_notes(dataset)]
+
+
 def _encoded(path: Path, reading: ReadingSpec, scheme: str) -> Encoded:
     return encode(_dataset(path, reading), scheme)
 
