@@ -309,9 +309,9 @@ def test_check_reports_a_mistake_in_a_constraint_as_one_of_the_plug_in(old, new,
 def test_check_finds_a_value_of_a_constraint_that_is_not_exact(tmp_path, monkeypatch):
     text = (ROOT / "examples" / "plug-ins" / "predicted_share.py").read_text(encoding="utf-8")
     exact = "return Fraction(int(weight[said].sum()), int(weight.sum()))"
-    (tmp_path / "mine.py").write_text(text.replace("predicted_share", "mine").replace(exact, "return 0.3"))
-    monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path / "mine.py"))
-    outcomes = [case.run(12) for case in cases("constraint", "mine", property="optimum") if "flowoct" in case.words]
+    (tmp_path / "inexact.py").write_text(text.replace("predicted_share", "inexact").replace(exact, "return 0.3"))
+    monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path / "inexact.py"))
+    outcomes = [case.run(12) for case in cases("constraint", "inexact", property="optimum") if "flowoct" in case.words]
     assert any("from value(), which is exact, got 0.3" in outcome.failure for outcome in outcomes)
 
 
