@@ -488,7 +488,7 @@ def test_only_lines_that_all_ask_for_right_rows_need_no_more_than_these(seed):
     """By trying each change of one row's prediction: none but to a right one may change a sum, nor add to it."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, 4).astype(np.int32)
-    alone = SimpleNamespace(y=y)
+    alone = SimpleNamespace(y=y, n_rows=len(y), classes=("a", "b", "c"))
     coefs = [np.where(np.arange(3) == y[:, None], -1, 0) * rng.integers(0, 3, (4, 1)) for _ in range(2)]
     if seed % 2:
         coefs[seed % 4 // 2][1, rng.integers(0, 3)] += rng.choice([-1, 1])
