@@ -24,8 +24,6 @@ from odtc.base.deadline import BLOCK_CELLS
 from odtc.base.value_class import value_class
 
 MOST_PAIRS = 30_000_000  # maximum length of a list of pairs, before dominated ones are dropped
-
-
 MOST_ROOTS = 500  # maximum number of splits in one block, so that costs with an offset for each list stay exact
 
 

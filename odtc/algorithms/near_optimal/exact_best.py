@@ -88,18 +88,13 @@ class ExactBest:
 
     def _stump(self, part: Part, found: Best) -> Best:
         """Return the best tree of one split, if it costs less than `found`."""
-        costs, ordered = self.costs, self.rows.ordered(part)
-        n = ordered.shape[1]
-        for column, order in enumerate(ordered):
-            ranks = self.rows.rank[column, order]
-            counted = self.rows.count[order].cumsum()
-            apart = (ranks[1:] > ranks[:-1]) & (counted[:-1] >= self.rows.least)
-            cuts = np.flatnonzero(apart & (counted[-1] - counted[:-1] >= self.rows.least))
+        costs = self.costs
+        for column, order, ranks, cuts in self.rows.cuts(part, range(len(self.rows.rank))):
             if not len(cuts):
                 continue
             sums = [cost[order].cumsum(axis=0) for cost in (costs.high, costs.rest)]
             left = costs.least(*(one[cuts] for one in sums))
-            right = costs.least(*(one[n - 1] - one[cuts] for one in sums))
+            right = costs.least(*(one[-1] - one[cuts] for one in sums))
             high, rest = costs.carried(left[0] + right[0], left[1] + right[1])
             at = int(np.lexsort((rest, high))[0])
             cost = costs.parts * int(high[at]) + int(rest[at]) + costs.price

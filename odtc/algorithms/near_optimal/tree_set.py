@@ -20,6 +20,7 @@ Trees".
 
 import random
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from math import gcd
@@ -117,6 +118,16 @@ class TreeRows:
         """Return int32 (columns, n), the rows of a set by rising rank."""
         inside = self.inside(part)
         return self.order if inside.all() else self.order[inside[self.order]].reshape(len(self.order), inside.sum())
+
+    def cuts(self, part: Part, columns: Iterable[int]) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield (column, its rows of a set by rising rank, their ranks, the positions of the last rows left of each cut
+        that leaves enough rows on both sides)."""
+        inside = self.inside(part)
+        for column in columns:
+            order = self.order[column][inside[self.order[column]]]
+            ranks, size = self.rank[column, order], self.count[order].cumsum()
+            ends = np.flatnonzero(ranks[1:] > ranks[:-1])
+            yield column, order, ranks, ends[np.minimum(size[ends], size[-1] - size[ends]) >= self.least]
 
 
 @dataclass
@@ -270,14 +281,9 @@ class TreeSet:
 
     def stump_cuts(self, part: Part, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the same as four arrays: the columns, `low` and `high` of an `Arc`, and the costs of the leaves."""
-        rows, inside = self.rows, self.rows.inside(part)
         found = [np.zeros((4, 0), np.int64)]
-        for column in self.columns.tolist():
-            order = rows.order[column][inside[rows.order[column]]]
-            ranks, size = rows.rank[column, order], rows.count[order].cumsum()
-            ends = np.flatnonzero(ranks[1:] > ranks[:-1])  # the last rows on the left
-            ends = ends[np.minimum(size[ends], size[-1] - size[ends]) >= rows.least]
-            sums = rows.by_label.take(order, axis=1).cumsum(axis=1)
+        for column, order, ranks, ends in self.rows.cuts(part, self.columns.tolist()):
+            sums = self.rows.by_label.take(order, axis=1).cumsum(axis=1)
             left = sums.take(ends, axis=1)
             cost = left.min(axis=0) + (sums[:, -1:] - left).min(axis=0)
             wanted = (cost < part.leaf + self.twins) & (cost <= most)
