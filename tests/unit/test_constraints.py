@@ -319,6 +319,14 @@ def test_every_name_of_a_class_or_a_column_can_be_written(name):
         ("forbid_root", "forbid_root[FEATURE,…]"),
         ("require_root[colr]", "did you mean 'colour'"),
         ("not_below[size]", "not_below[FEATURE,FEATURE]"),
+        ("not_below[colour]", "write for example 'not_below[colour,size]'"),
+        ("together[colour]", "write for example 'together[colour,size]'"),
+        ("deepest[colour,size] <= 1", "write for example 'deepest["),
+        ("deepest[colour] >= 1", "write for example 'deepest[colour] <= 3'"),
+        ("monotone_everywhere[size,no]", "write for example 'monotone_everywhere[size,positive=no]'"),
+        ("recall[no] <= 0.5", "write for example 'recall[no] >= 0.6'"),
+        ("recall[yes] <= 0.5", "write for example 'recall[yes] >= 0.6'"),
+        ("recall[no] >= 0,5", "write 'recall[no] >= 0.5'"),
     ],
 )
 def test_bad_arguments_are_refused_in_a_sentence(side, text, part):
@@ -488,7 +496,7 @@ def test_rows_that_other_columns_tell_apart_too_do_not_rise():
     apart = odtc.Dataset(
         "apart", np.array([[0.0, 0], [1, 1], [2, 0.5]]), np.array([0, 1, 0], np.int32), features, ("0", "1"), np.ones(3)
     )
-    with pytest.raises(ChoiceError, match="two rows that differ only in"):
+    with pytest.raises(ChoiceError, match=r"two rows that .* 'monotone_everywhere\[x,positive=1\]' requires"):
         parse("monotone[x,positive=1]", encode(apart))
     with pytest.raises(ChoiceError, match="a column of numbers"):
         parse("monotone[a1,positive=1]", monks())

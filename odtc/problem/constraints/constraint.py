@@ -86,12 +86,14 @@ def parse(text: str, encoded: Encoded) -> Constraint:
         expect_classes(encoded.task, f"the constraint {text!r}")
     if op not in (module.OPS or ("",)):
         wanted = f"takes {' or '.join(module.OPS)}, as NAME OP NUMBER" if module.OPS else "takes no number"
-        raise ChoiceError(f"constraint {name!r} {wanted}, got {text!r}; {example_text(name, encoded)}")
+        raise ChoiceError(f"constraint {name!r} {wanted}, got {text!r}; {example_text(name, encoded, args)}")
     bound = read_number(found["bound"] or "0")
     if bound is None:
+        point = text[: found.start("bound")] + found["bound"].replace(",", ".")
+        meant = f"write {point!r}" if point != text and _reads(point, encoded) else example_text(name, encoded, args)
         raise ChoiceError(
             f"expected a finite number to the right of {op}, such as 0.05, 1/20 or 5%, got {found['bound']!r} in "
-            f"{text!r}; {example_text(name, encoded)}"
+            f"{text!r}; {meant}"
         )
     if bound >= 1 and found["bound"].endswith("%") and module.SUBJECT is Subject.LEAF_ROWS:
         raise ChoiceError(f"expected a share of the rows below 100 %, got {found['bound']!r} in {text!r}")
@@ -117,7 +119,7 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     said = min(first, key=lambda refusal: f"expected {name}[" in refusal)
     if {"true", "false"} & {*encoded.classes} and PYTHONIC.search(args):
         said = refusals[-1]  # the last reading has them as the data do
-    raise ChoiceError(said if "for example" in said or "; write " in said else f"{said}; {example_text(name, encoded)}")
+    raise ChoiceError(said if "for example" in said or "; write " in said else f"{said}; {example_text(name, encoded, args)}")
 
 
 def _with_sign(text: str, encoded: Encoded) -> str:
@@ -180,20 +182,23 @@ def _meant(text: str, encoded: Encoded) -> str:
     return ""
 
 
-def example_text(name: str, encoded: Encoded) -> str:
-    """Return an example of a kind with the columns and levels of the data, by the first words of its summary: one that
-    is not refused itself, if there is one."""
+def example_text(name: str, encoded: Encoded, args: str = "") -> str:
+    """Return an example of a kind with the columns and levels of the data, first of all those in the arguments of a
+    refused text, by the first words of its summary: one that is not refused itself, if there is one."""
     shape = GRAMMAR.fullmatch(CONSTRAINTS.get(name).SUMMARY.split(": ")[0])
     if not shape:
         return f"see `odtc info {name}`"
     numbers = set(np.unique(Splits.of(encoded.splits).feature).tolist())
-    order = sorted(range(len(encoded.features)), key=lambda feature: feature not in numbers)
+    cells = {cell.strip().removeprefix("positive=") for cell in args.split(",")}
+    rank = [(one.name not in cells, feature not in numbers) for feature, one in enumerate(encoded.features)]
+    order = sorted(range(len(rank)), key=lambda feature: rank[feature])
+    klass = next((one for one in encoded.classes if one in cells), "") or rarest(encoded)
     columns = iter([encoded.features[feature].name for feature in order] * 2)
     args = []
     for word in [word for word in (shape["args"] or "").split(",") if word.strip("…")]:
         made = {
-            "CLASS": lambda: rarest(encoded),
-            "positive=CLASS": lambda: f"positive={rarest(encoded)}",
+            "CLASS": lambda: klass,
+            "positive=CLASS": lambda: f"positive={klass}",
             "group=G": lambda: f"group={example_of(encoded)}",
         }
         args.append(made.get(word, lambda: next(columns, "COLUMN"))())

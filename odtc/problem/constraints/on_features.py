@@ -84,10 +84,7 @@ def depths(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
 def depth_bound(encoded: Encoded, given: Constraint) -> Constraint:
     """Return the constraint, of one column and a depth; raises ChoiceError."""
     if len(given.args) != 1:
-        raise ChoiceError(
-            f"expected {given.name}[FEATURE] {given.op} N, got {str(given)!r}; write for example "
-            f"'{given.name}[{encoded.features[0].name}] {given.op} 1'"
-        )
+        raise ChoiceError(f"expected {given.name}[FEATURE] {given.op} N, got {str(given)!r}")
     named(encoded, given, 1)
     if given.bound != int(given.bound) or given.bound < 0:
         raise ChoiceError(f"expected a depth, a whole number of 0 or more (the root's is 0), got {str(given)!r}")
@@ -98,10 +95,7 @@ def two_columns(encoded: Encoded, given: Constraint) -> list[int]:
     """Return the features that the arguments name, at least two different ones. Raises ChoiceError."""
     found = list(dict.fromkeys(named(encoded, given)))
     if len(found) < 2:
-        names = [feature.name for feature in encoded.features][:2]
-        raise ChoiceError(
-            f"expected two columns or more in {str(given)!r}; write for example '{given.name}[{','.join(names)}]'"
-        )
+        raise ChoiceError(f"expected two columns or more in {str(given)!r}")
     return found
 
 

@@ -48,7 +48,8 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     if not len(_neighbours(encoded, given)):
         raise SaysNothingError(
             f"expected two rows that differ only in {given.args[0]!r} for {str(given)!r}, got none, so it does not "
-            "apply to this data; monotone_everywhere[…] requires it for all inputs",
+            f"apply to this data; '{given.name}_everywhere{str(given).removeprefix(given.name)}' requires it for all "
+            "inputs",
             given.args[0],
         )
     return given
