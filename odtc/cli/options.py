@@ -359,7 +359,7 @@ def pairs(given: list[str]) -> dict[str, str]:
 READING, MODEL, SOLVING = Part(ReadingSpec, leave=("hold_out",)), Part(ModelSpec, short=True), Part(SolvingSpec)
 MOST_IN_A_RANGE = 1000  # numbers of A:B
 LAYOUT_PART = Part(
-    ReadingSpec, only=(*(name for name in LAYOUT if name not in OF_ALL_FORMATS), "labels")
+    ReadingSpec, only=(*(name for name in LAYOUT if name not in OF_ALL_FORMATS), "decimal", "labels")
 )  # of the commands that read the data of a tree
 SPLITTING = Part(ReadingSpec)  # of the commands that may set rows aside
 
@@ -444,6 +444,8 @@ def described(tree, data: Path, reading: ReadingSpec):
     from odtc.data.dataset import layout_of
 
     tree = labelled(tree, reading.labels)
+    if reading.decimal is not None:
+        tree = replace(tree, features=tuple(replace(one, decimal=reading.decimal) for one in tree.features))
     given = reading.layout | ({"header": True} if "--header" in sys.argv else {})  # which replaces a recorded one
     if not given:
         return tree

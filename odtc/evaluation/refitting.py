@@ -22,7 +22,7 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import command, option
 from odtc.data.cells.data_files import book_and_sheet, fitting_layout
 from odtc.data.codebook import codebook_of, with_labels
-from odtc.data.dataset import NUMERIC, Dataset, Feature, layout_of
+from odtc.data.dataset import NUMERIC, Dataset, Feature, decimal_of, layout_of
 from odtc.data.reading import read_as
 from odtc.data.reading_spec import LAYOUT, ReadingSpec
 from odtc.data.task import TASKS
@@ -322,7 +322,8 @@ def read_new(path: Path, reading: ReadingSpec, old: Tree) -> Dataset:
 
 
 def read_before(path: Path, reading: ReadingSpec, old: Tree) -> Dataset:
-    """Read the rows that an old tree was trained on."""
+    """Read the rows that an old tree was trained on, with the decimal sign that its file had."""
+    reading = replace(reading, decimal=decimal_of(old.features))
     return read_as(book_and_sheet(path)[0], fitting_reading(path, reading, layout_of(old.features), old))
 
 

@@ -68,7 +68,8 @@ def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> H
     except TreeError:
         heap = None
     violated = ", ".join(f"{given} ({show_figure(value)})" for given, value in constraint.broken(problem, found.heap))
-    why = [] if heap is not None else [f"it violates {violated}" if violated else str(refused)]
+    broken = f"with the best predictions for these rows it violates {violated}" if violated else str(refused)
+    why = [] if heap is not None else [broken]
     changes = "; ".join([*map(str, found.changes), *why])
     told = "is left out" if heap is None else "is adapted to these data" if changes else "is used without a change"
     say(f"the start {str(name)!r} {told}: {changes or UNCHANGED}")

@@ -268,6 +268,23 @@ def test_the_rows_of_the_old_tree_are_found_by_its_record(tmp_path):
     assert said.code == 0 and "measured from" not in said.err and said.facts["drift"]["psi"] is None
 
 
+def test_new_rows_in_a_file_of_another_form_are_reported_as_read(tmp_path):
+    """The file of the old rows has a title, another text encoding and another decimal sign."""
+    frame = months(1).assign(income=lambda rows: rows.income + 0.5)
+    names = {"region": "région"}
+    text = frame.rename(columns=names).to_csv(index=False, sep=";", decimal=",")
+    (tmp_path / "then.csv").write_text("Sales\n\n" + text, encoding="cp1252")
+    frame.rename(columns=names).to_csv(tmp_path / "now.csv", index=False)
+    words = ("--skip-lines", 2, "--text-encoding", "cp1252", "--decimal", ",", "--encoding", "auto:bins=4")
+    assert command("fit", "then.csv", *words, "-o", "old", folder=tmp_path).code == 0
+    said = command("refit", "old.tree.json", "now.csv", "--decimal", ".", "-o", "new", "--json", folder=tmp_path)
+    assert said.code == 0, said.err
+    inherited, differs = (line for line in said.err.splitlines() if "the run of the old tree: " in line)
+    assert "--skip-lines" not in inherited and "--text-encoding" not in inherited
+    assert "--skip-lines 0 instead of --skip-lines 2; no --text-encoding instead of --text-encoding cp1252" in differs
+    assert said.facts["drift"]["psi"]["income"] == 0  # the old rows are read with their own decimal sign
+
+
 # A value of every field of a specification that is not its default.
 OTHER = {
     **{

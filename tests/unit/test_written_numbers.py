@@ -199,6 +199,13 @@ def test_another_file_is_read_as_the_tree_was(files):
     written(prices(), other).write_csv(folder / "other.csv", separator=";")
     sentence = refused(command("predict", "shop.tree.json", "other.csv", folder=folder))
     assert f"decimal sign of these numbers is {decimal!r} (--decimal)" in sentence
+    said = [
+        command("predict", "shop.tree.json", *words, folder=folder).out
+        for words in (["shop.csv"], ["other.csv", "--decimal", other], ["plain.csv", "--decimal", "."])
+    ]
+    assert said[0] and said == [said[0]] * 3
+    explained = command("explain", "shop.tree.json", "other.csv", "--decimal", other, folder=folder)
+    assert explained.code == 0 and explained.out
 
 
 @pytest.mark.parametrize("cell", ["٣", "１２", "٣ €"])

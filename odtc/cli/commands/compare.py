@@ -299,8 +299,8 @@ def _reading(data: Path | None, spec):
     without a file."""
     if data is not None:
         return lambda tree: described(tree, data, spec.reading)
-    if spec.reading.layout:
-        name = next(iter(spec.reading.layout))
+    if of_file := [*spec.reading.layout, *(["decimal"] if spec.reading.decimal else [])]:
+        name = of_file[0]
         raise ChoiceError(f"{option(name)} is about the file of --data; name that, too")
     return lambda tree: labelled(tree, spec.reading.labels)
 

@@ -1,6 +1,7 @@
 """`odtc refit`: from an old tree and new data to a new tree that is close to the old, and a page on the drift."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -93,10 +94,13 @@ def refit(
 
     refitting.expect_nearness(within, pool)
     old = read_tree(tree)
-    spec, notes = _with_settings_of(tree, replace(spec, confidence=confidence), _named(context), options.names(forget))
-    spec = with_rows_to_test(refitting.for_tree(spec, old, tree), test)
+    spec, notes_on = _with_settings_of(
+        tree, replace(spec, confidence=confidence), _named(context), options.names(forget)
+    )
     if not _named(context) & set(LAYOUT):
         spec = replace(spec, reading=refitting.fitting_reading(data, spec.reading, spec.reading.layout, old))
+    notes = notes_on(spec)
+    spec = with_rows_to_test(refitting.for_tree(spec, old, tree), test)
     dataset = refitting.read_new(data, spec.reading, old)
     if old_data is None and (old_data := data_of_tree(tree)) is not None:
         console.say(
@@ -152,17 +156,17 @@ def _named(context: typer.Context) -> set[str]:
 
 
 def _with_settings_of(tree: Path, given, named: set[str], forget: tuple[str, ...]):
-    """Return the specification with all settings of the run of an old tree that this one does not set, and sentences
-    that report this once the rows are read."""
+    """Return the specification with all settings of the run of an old tree that this one does not set, and a function
+    that returns the sentences that report this for the final specification."""
     from odtc.workflow.provenance.run_of_tree import RunOfTree
     from odtc.workflow.provenance.settings import inherited, inherited_texts, settings_of
 
     old = settings_of(tree)
     if old is None:
         found = RunOfTree(tree).of_another or f"no record of the run that made {tree} was found next to it"
-        return given, [f"note: {found}, so its constraints, limits and other settings are unknown; set them as options"]
-    spec = inherited(given, named, old, forget)
-    return spec, inherited_texts(old, spec)
+        note = f"note: {found}, so its constraints, limits and other settings are unknown; set them as options"
+        return given, lambda _: [note]
+    return inherited(given, named, old, forget), partial(inherited_texts, old)
 
 
 def _print_change(done, drift: dict) -> None:

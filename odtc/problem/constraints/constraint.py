@@ -119,7 +119,9 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     said = min(first, key=lambda refusal: f"expected {name}[" in refusal)
     if {"true", "false"} & {*encoded.classes} and PYTHONIC.search(args):
         said = refusals[-1]  # the last reading has them as the data do
-    raise ChoiceError(said if "for example" in said or "; write " in said else f"{said}; {example_text(name, encoded, args)}")
+    raise ChoiceError(
+        said if "for example" in said or "; write " in said else f"{said}; {example_text(name, encoded, args)}"
+    )
 
 
 def _with_sign(text: str, encoded: Encoded) -> str:
