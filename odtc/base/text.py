@@ -114,6 +114,11 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
+def in_list(text: str) -> str:
+    """Return a text for a list between commas: in quotes if it contains a comma itself."""
+    return repr(text) if "," in text else text
+
+
 def of(count: int, thing: str, things: str = "") -> str:
     """Return a number with its noun: "3 leaves" for `3 | of("leaf", "leaves")`, and "no leaves" for 0."""
     return f"{count or 'no'} {thing if count == 1 else things or thing + 's'}"
@@ -135,7 +140,7 @@ def tally(amounts: Iterable[float], classes: Iterable[str]) -> str:
     pairs = [(name, n) for name, n in zip(classes, amounts) if n]
     most = sorted(range(len(pairs)), key=lambda k: -pairs[k][1])[:LISTED]  # of equal ones the first
     shown = [pairs[k] for k in sorted(most)]
-    words = [f"{one_line(name)}: {show_number(round(n, 3))}" for name, n in shown]
+    words = [f"{one_line(in_list(name))}: {show_number(round(n, 3))}" for name, n in shown]
     if left := len(pairs) - len(shown):
         words.append(f"{left} more: {show_number(round(sum(n for _, n in pairs) - sum(n for _, n in shown), 3))}")
     return ", ".join(words)

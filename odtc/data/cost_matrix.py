@@ -21,7 +21,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.spec_fields import plain, quoted
-from odtc.base.text import did_you_mean, show_number
+from odtc.base.text import did_you_mean, in_list, show_number
 from odtc.base.whole_numbers import as_written, nearest_floats, summed_weights, whole_numbers
 from odtc.base.wording import option
 from odtc.data.cells.text_pieces import read_text
@@ -251,7 +251,7 @@ def _read_file(path: Path, classes: Names) -> np.ndarray:
     for named, what in ((predicted, "column"), (true, "line")):
         if sorted(named) != list(range(len(classes))):
             raise ChoiceError(
-                f"expected one {what} for each class ({', '.join(classes)}) in {where}, "
+                f"expected one {what} for each class ({', '.join(map(in_list, classes))}) in {where}, "
                 f"got {', '.join(classes[k] for k in named) or 'none'}"
             )
     matrix = np.zeros((len(classes), len(classes)))
@@ -299,7 +299,8 @@ def _checked(matrix, classes: Names) -> np.ndarray:
         raise ChoiceError(f"expected a cost matrix of {K} x {K} numbers, got {matrix!r}") from None
     if matrix.shape != (K, K):
         raise ChoiceError(
-            f"expected a cost matrix of {K} x {K} numbers, for {', '.join(classes)}, got the shape {matrix.shape}"
+            f"expected a cost matrix of {K} x {K} numbers, for {', '.join(map(in_list, classes))}, got the shape "
+            f"{matrix.shape}"
         )
     if not (np.isfinite(matrix) & (matrix >= 0)).all():
         raise ChoiceError(
@@ -363,7 +364,7 @@ def _place(name, classes: Names, where: str) -> int:
     if str(name) not in classes:
         raise ChoiceError(
             f"unknown class {str(name)!r} in {where}{did_you_mean(str(name), classes)}; the classes are "
-            f"{', '.join(classes)}{'; its header names the classes predicted' if 'file' in where else ''}"
+            f"{', '.join(map(in_list, classes))}{'; its header names the classes predicted' if 'file' in where else ''}"
         )
     return classes.index(str(name))
 

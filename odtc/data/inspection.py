@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.text import count_of, in_notebook, one_line, show_figure, show_number, some, table_text
+from odtc.base.text import count_of, in_list, in_notebook, one_line, show_figure, show_number, some, table_text
 from odtc.base.wording import option
 from odtc.data.codebook import codebook_of
 from odtc.data.dataset import NUMERIC, Codebook, Dataset, Feature
@@ -333,7 +333,7 @@ def _listed(column: str, values: Sequence[str], counts: Sequence[int], codebook:
     texts = {} if codebook is None else codebook.values.get(column, {})
     shown, width = "", WIDTH * (2 if texts else 1)
     for at in np.argsort(np.negative(counts), kind="stable"):
-        word = f"{values[at]} = {texts[values[at]]}" if values[at] in texts else values[at]
+        word = f"{values[at]} = {texts[values[at]]}" if values[at] in texts else in_list(values[at])
         word = f"{word if len(word) <= width // 2 else word[: width // 2 - 1] + '…'} ({counts[at]:,})"
         if shown and len(shown) + len(word) + 2 > width:
             return f"{shown}, …"

@@ -193,7 +193,7 @@ def _of_marks(how: ReadingSpec, names: Sequence[str], met: dict[str, set[str]]) 
         (
             "",
             "missing mark",
-            f"no cell of {'the file' if column is None else f'column {column!r}'} is {mark!r}, which "
+            f"no cell of {'the columns that are read' if column is None else f'column {column!r}'} is {mark!r}, which "
             f"{option('missing_mark')} names",
         )
         for column, mark in unmet(how.missing_mark, names, met, how.decimal)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from odtc.base.text import count_of, did_you_mean, first_few, some
+from odtc.base.text import count_of, did_you_mean, first_few, in_list, some
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.cells import column_types
@@ -307,7 +307,8 @@ def no_known_label(target: str, classes: Sequence[str], place: str, n_rows: int,
     """Return the error for a file without a label that the tree knows; `first` is the first label in it."""
     got = "only missing cells" if first is None else f"none of them in {n_rows} rows, the first {first!r}"
     return DataError(
-        f"expected labels of the tree ({first_few(classes, 10)}) in column {target!r} of {place}, got {got}"
+        f"expected labels of the tree ({first_few([*map(in_list, classes)], 10)}) in column {target!r} of {place}, "
+        f"got {got}"
     )
 
 

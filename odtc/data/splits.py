@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.base.json_schema import NUMBER, TEXT, SchemaError, explain_error, validate
-from odtc.base.text import show_number
+from odtc.base.text import in_list, show_number
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.errors import TreeError
 
@@ -76,7 +76,7 @@ class Subset:
             return f"{feature.name} ≤ {shown[-1]}", f"{feature.name} > {shown[-1]}"
         if len(shown) == 1:
             return f"{feature.name} = {shown[0]}", f"{feature.name} ≠ {shown[0]}"
-        listed = "{" + ", ".join(shown) + "}"
+        listed = "{" + ", ".join(map(in_list, shown)) + "}"
         return f"{feature.name} in {listed}", f"{feature.name} not in {listed}"
 
     def to_json(self, features) -> dict:

@@ -6,7 +6,7 @@ folder of templates with its own `tree/text.txt.jinja` comes before it.
 
 from collections.abc import Sequence
 
-from odtc.base.text import aligned, of, one_line, percent, tally
+from odtc.base.text import aligned, in_list, of, one_line, percent, tally
 from odtc.trees.places import Place
 
 NAME = "text"
@@ -103,4 +103,4 @@ def _by_weight(leaves: Sequence[Place]) -> str:
 
 def _named(classes: Sequence[str]) -> str:
     more = f", … ({len(classes)} classes)" if len(classes) > CLASSES else ""
-    return ", ".join(map(one_line, classes[:CLASSES])) + more
+    return one_line(", ".join(map(in_list, classes[:CLASSES]))) + more

@@ -67,6 +67,19 @@ def test_text_draws_subsets_missing_cells_single_rows_and_empty_leaves():
         """)
 
 
+def test_names_with_commas_are_in_quotes_in_lists():
+    """As they are, "clerk, public, driver" may be two levels or three."""
+    work = Feature("work", "categorical", ("clerk, public", "driver", "nurse"))
+    root = Branch(Subset(0, (0.0, 1.0)), leaf(0, 9, 1, 0), leaf(1, 0, 5, 2))
+    assert drawn(Tree(root, (work,), ("yes, sure", "no", "?"), "y")) == dedent("""
+        y: 'yes, sure', no, ?
+        2 leaves, depth 1, 17 rows, 14 correct (82.4 %)
+
+        ├── work in {'clerk, public', driver}      → yes, sure  10 rows  90.0 %  'yes, sure': 9, no: 1
+        └── work not in {'clerk, public', driver}  → no          7 rows  71.4 %  no: 5, ?: 2
+        """)
+
+
 def test_text_of_a_leaf_alone():
     assert drawn(Tree(leaf(0, 62, 62), (LENGTH,), ("0", "1"))) == dedent("""
         class: 0, 1

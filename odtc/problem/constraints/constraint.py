@@ -196,17 +196,17 @@ def example_text(name: str, encoded: Encoded, args: str = "") -> str:
     order = sorted(range(len(rank)), key=lambda feature: rank[feature])
     klass = next((one for one in encoded.classes if one in cells), "") or rarest(encoded)
     columns = iter([encoded.features[feature].name for feature in order] * 2)
-    args = []
+    filled = []
     for word in [word for word in (shape["args"] or "").split(",") if word.strip("…")]:
         made = {
             "CLASS": lambda: klass,
             "positive=CLASS": lambda: f"positive={klass}",
             "group=G": lambda: f"group={example_of(encoded)}",
         }
-        args.append(made.get(word, lambda: next(columns, "COLUMN"))())
+        filled.append(made.get(word, lambda: next(columns, "COLUMN"))())
     said = f"see `odtc info {name}`"
     for number in map(Fraction, (EXAMPLES.get(shape["bound"], "0"), "1")):
-        example = Constraint(name, tuple(args), shape["op"] or "", number)
+        example = Constraint(name, tuple(filled), shape["op"] or "", number)
         try:
             example.module.read(encoded, example)
         except SaysNothingError:

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from odtc.base.text import did_you_mean, first_few
+from odtc.base.text import did_you_mean, first_few, in_list
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import narrowed, nearest_floats, sums_of_whole, whole_numbers
 from odtc.base.wording import option
@@ -172,7 +172,7 @@ def _chosen(feature: Feature, cells: np.ndarray, text: str) -> tuple[np.ndarray,
         if level not in known:
             raise ChoiceError(
                 f"expected levels of the column {feature.name!r}, got {level!r}{did_you_mean(level, known)}; known: "
-                f"{first_few(known, LISTED)}"
+                f"{first_few([*map(in_list, known)], LISTED)}"
             )
     inside = np.isin(cells, [known[level] for level in levels])
     return np.where(np.isnan(cells), 2, ~inside).astype(int), ["|".join(levels), "the others", "missing"]

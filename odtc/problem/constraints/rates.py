@@ -12,7 +12,7 @@ from math import gcd
 
 import numpy as np
 
-from odtc.base.text import did_you_mean
+from odtc.base.text import did_you_mean, in_list
 from odtc.base.whole_numbers import next_fraction, product
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
@@ -73,7 +73,7 @@ def klass(encoded: Encoded, name: str) -> int:
     if name not in encoded.classes:
         raise ChoiceError(
             f"expected a class of {encoded.target!r}, got {name!r}{did_you_mean(name, encoded.classes)}; "
-            f"known: {', '.join(encoded.classes)}"
+            f"known: {', '.join(map(in_list, encoded.classes))}"
         )
     return encoded.classes.index(name)
 
@@ -83,7 +83,7 @@ def named_class(encoded: Encoded, given: Constraint) -> int:
     if len(given.args) != 1:
         example = replace(given, args=(rarest(encoded),))
         raise ChoiceError(
-            f"expected {given.name}[CLASS], one of {', '.join(encoded.classes)}, got {str(given)!r}; "
+            f"expected {given.name}[CLASS], one of {', '.join(map(in_list, encoded.classes))}, got {str(given)!r}; "
             f"write for example {str(example)!r}"
         )
     return klass(encoded, given.args[0])
