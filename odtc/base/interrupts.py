@@ -142,10 +142,11 @@ def exit_code(otherwise: int) -> int:
 
 
 def words() -> str:
-    """Return the results that an interruption leaves, as the beginning of a sentence. A log is not a result."""
+    """Return the results that an interruption leaves, as the beginning of a sentence. A log is not a result, nor is a file
+    of a temporary folder that is gone."""
     if _left:
         return f"interrupted; {_left[0]}"
-    if results := [path for path in _written if not path.endswith(".log")]:
+    if results := [path for path in _written if not path.endswith(".log") and os.path.exists(path)]:
         return f"interrupted; these files are complete: {', '.join(results)}"
     return "interrupted before there was a result; no incomplete file was written"
 

@@ -185,11 +185,14 @@ def test_ctrl_c_that_is_ignored_stays_ignored():
     assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
 
 
-def test_the_sentence_names_what_is_whole():
+def test_the_sentence_names_what_is_whole(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert "before there was a result" in interrupts.words()
     interrupts.wrote("m.log")
     assert "before there was a result" in interrupts.words()
     interrupts.wrote("m.tree.json")
+    assert "before there was a result" in interrupts.words()  # its folder is gone, as that of `odtc check` is
+    (tmp_path / "m.tree.json").touch()
     interrupts.wrote("m.tree.json")
     assert interrupts.words() == "interrupted; these files are complete: m.tree.json"
 
