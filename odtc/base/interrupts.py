@@ -142,8 +142,8 @@ def exit_code(otherwise: int) -> int:
 
 
 def words() -> str:
-    """Return the results that an interruption leaves, as the beginning of a sentence. A log is not a result, nor is a file
-    of a temporary folder that is gone."""
+    """Return the results that an interruption leaves, as the beginning of a sentence: files that are still there,
+    except logs."""
     if _left:
         return f"interrupted; {_left[0]}"
     if results := [path for path in _written if not path.endswith(".log") and os.path.exists(path)]:
