@@ -42,6 +42,7 @@ MODULES = (
     "odtc.algorithms.bins.bin_bound",
     "odtc.algorithms.moments.medians",
     "odtc.algorithms.constrained.sweeps.threshold_kernel",
+    "odtc.algorithms.constrained.sweeps.stump_kernels",
     "odtc.algorithms.constrained.constrained_search",
     "odtc.verification.constrained.sweep_kernel",
 )

@@ -11,6 +11,7 @@ separate multipliers (Kelley's cuts), then by joining lists of stumps (close_gap
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,14 @@ from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.lagrangian_pass import Weights
 from odtc.algorithms.constrained.subtree_options import Options, shallow
+from odtc.algorithms.constrained.sweeps.stump_kernels import stump_costs, sums_of_ones
 from odtc.algorithms.constrained.sweeps.swept_trees import SweptTrees
 from odtc.algorithms.constrained.sweeps.threshold_sides import Side, Sides
 from odtc.algorithms.constrained.trace_tree import Structure, structure_of
 
 MOST_CELLS = 50_000_000  # maximum of scales times rows
+
+Sums = tuple[np.ndarray, np.ndarray]  # over the rows of a side: float64 (lines,), and (lines, splits) with outcome 1
 
 
 def takes_stumps(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
@@ -63,16 +67,17 @@ class RankSums:
 
     def __init__(self, problem: ConstrainedProblem, codes: np.ndarray, splits: list[np.ndarray]):
         self.problem, self.codes, self.splits = problem, codes, splits
-        sizes = np.array([len(mine) + 1 for mine in splits])
-        self.start = np.append(0, np.cumsum(sizes)).astype(np.int64)
-        # (row, position) of every code but 0, which no sum over outcomes 1 has: rows of nominal columns have few.
-        self.row, scale = np.nonzero(codes.T)
-        self.place = codes[scale, self.row] + self.start[scale]
-        self.flat = np.concatenate(splits)  # splits in the order of their positions
-        # The position from which on rows have outcome 1 for each of these splits, and where its scale ends.
-        self.after = np.concatenate([self.start[j] + 1 + np.arange(len(mine)) for j, mine in enumerate(splits)])
-        self.end = np.repeat(self.start[1:], sizes - 1)
-        self.first = np.cumsum(np.append(0, sizes[:-1] - 1))  # where each scale begins among them
+        self.flat = np.concatenate(splits)  # splits scale by scale
+        self.first = np.cumsum([0, *map(len, splits)])  # where each scale begins among them, and the number of all
+        # The rows with outcome 1 for some split of each scale, in the order of their codes. Rows of nominal columns
+        # have few.
+        rows = [np.argsort(-code, kind="stable")[: np.count_nonzero(code)] for code in codes]
+        begin = np.cumsum([0, *map(len, rows)])
+        each = [
+            at + np.searchsorted(-code[some], -np.arange(len(mine)))  # the rows whose code is above the split's place
+            for code, mine, some, at in zip(codes, splits, rows, begin)
+        ]
+        self._entries = np.concatenate(rows).astype(np.int32), np.concatenate(each), self.first
         self.table = np.concatenate(
             [problem.cost.T[None], problem.uses.transpose(0, 2, 1)] if problem.n_constraints else [problem.cost.T[None]]
         ).astype(float)  # (1 + constraints, labels, rows)
@@ -80,16 +85,9 @@ class RankSums:
     def ones(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return float64 (lines, splits in the order of `flat`): the sums of values (lines, rows of the side) over the
         rows with outcome 1."""
-        number = np.full(self.codes.shape[1], -1)
-        number[rows] = np.arange(len(rows))
-        at = number[self.row]
-        inside = at >= 0
-        at, place = at[inside], self.place[inside]
-        found = np.empty((len(values), len(self.flat)))
-        for line, value in enumerate(values):
-            total = np.append(0.0, np.bincount(place, value[at], self.start[-1])).cumsum()
-            found[line] = total[self.end] - total[self.after]
-        return found
+        every = np.zeros((len(values), self.codes.shape[1]))
+        every[:, rows] = values
+        return sums_of_ones(*self._entries, every)
 
 
 def leaf_vectors(problem: ConstrainedProblem, sums: np.ndarray) -> np.ndarray:
@@ -107,29 +105,44 @@ class StumpSides(Sides):
     """W of the two outcomes of roots by sums over ranks."""
 
     def __init__(self, sums: RankSums, weight: np.ndarray, m: np.ndarray, price: float):
-        super().__init__(sums.splits, price)
         problem = sums.problem
-        self.sums, self.weight = sums, weight
-        self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(problem.n_labels)
         self.held = np.flatnonzero((problem.measures >= 0).all(axis=1))
+        leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(problem.n_labels)
+        super().__init__(sums.splits, price, leaf, len(self.held) > 0)
+        self.sums, self.weight, self.least = sums, weight, problem.least[self.held].astype(float)
+        self._last: tuple[tuple[int, int], Sums] | None = None  # a root, and the sums of its outcome 1
         self.column = np.array([problem.column[mine[0]] for mine in sums.splits], np.int64)
         self.allowed = problem.allowed[1][sums.flat]
 
     def _made(self, j: int, f: int, answer: int, among: np.ndarray) -> Any:
-        return Side(self._least(*self._leaf_and_stumps(self._rows(j, f, answer))), 0.0)
+        return Side(self._least(*self._leaf_and_stumps(j, f, answer)), 0.0)
 
-    def _rows(self, j: int, f: int, answer: int) -> np.ndarray:
-        codes = self.sums.codes
-        return np.arange(codes.shape[1]) if j < 0 else np.flatnonzero((codes[j] > f) == bool(answer))
-
-    def _leaf_and_stumps(self, rows: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return (the best leaf, float64 (splits,) the two best leaves below each split) of rows."""
-        problem, K = self.sums.problem, self.sums.problem.n_labels
-        values = np.concatenate([self.weight[rows].T, problem.measures[self.held][:, rows].astype(float)])
-        total, ones = values.sum(axis=1), self.sums.ones(rows, values)
-        stump = self.price + self._leaf(ones, K) + self._leaf(total[:, None] - ones, K)
+    def _leaf_and_stumps(self, j: int, f: int, answer: int) -> tuple[float, np.ndarray]:
+        """Return (the best leaf, float64 (splits,) the two best leaves below each split) of an outcome of a root."""
+        (total, ones), K = self._sums(j, f, answer), self.sums.problem.n_labels
+        stump = stump_costs(ones, total, np.ones(1), self.leaf, self.least, self.price)
         stump[~self.allowed] = np.inf
-        return float(self._leaf(total[:, None], K)[0]), stump
+        may = (total[K:, None] >= self.least).all(axis=0)
+        return float(np.where(may, total[:K] + self.leaf, np.inf).min()), stump
+
+    def _sums(self, j: int, f: int, answer: int) -> Sums:
+        """Return the sums of an outcome of a root: those of its two outcomes together are the sums of all rows."""
+        if j < 0:
+            return self.every
+        if self._last is None or self._last[0] != (j, f):
+            self._last = (j, f), self._of_rows(np.flatnonzero(self.sums.codes[j] > f))
+        total, ones = self._last[1]
+        return (total, ones) if answer else (self.every[0] - total, self.every[1] - ones)
+
+    @cached_property
+    def every(self) -> Sums:
+        """The sums over all rows."""
+        return self._of_rows(np.arange(self.sums.codes.shape[1]))
+
+    def _of_rows(self, rows: np.ndarray) -> Sums:
+        measures = self.sums.problem.measures[self.held][:, rows].astype(float)
+        values = np.concatenate([self.weight[rows].T, measures])
+        return values.sum(axis=1), self.sums.ones(rows, values)
 
     def _least(self, alone: float, stump: np.ndarray) -> np.ndarray:
         """Return float64 (subsets,)."""
@@ -139,16 +152,8 @@ class StumpSides(Sides):
         """Return float64 (subsets,): the least value of the splits, float64 (splits,), over each subset."""
         subsets = self.sums.problem.subsets
         each = np.full(subsets.shape[1], np.inf)
-        np.minimum.at(each, self.column, np.minimum.reduceat(stump, self.sums.first))
+        np.minimum.at(each, self.column, np.minimum.reduceat(stump, self.sums.first[:-1]))
         return np.where(subsets, each, np.inf).min(axis=1)
-
-    def _leaf(self, sums: np.ndarray, K: int) -> np.ndarray:
-        """Return float64 (sides,): the cost of the cheapest label of rows with these sums (labels + conditions,
-        sides)."""
-        found = sums[:K] + self.leaf[:, None]
-        for line, condition in zip(sums[K:], self.held):
-            found = np.where(line < self.sums.problem.least[condition][:, None], np.inf, found)
-        return found.min(axis=0)
 
 
 class StumpTrees(SweptTrees):
@@ -216,12 +221,12 @@ class StumpCloser(GapCloser):
         self.kept = np.flatnonzero(may[sums.flat])
         one = problem.X[:, root]
         K, R = problem.n_labels, problem.n_constraints
-        self.sides = []
+        self.least = problem.least.astype(float)
+        self.sides = []  # of each: the sums over all its rows, and over the rows with outcome 1 for each split
         for rows in (np.flatnonzero(~one), np.flatnonzero(one)):
             values = np.concatenate([sums.table[:, :, rows].reshape((1 + R) * K, -1), problem.measures[:, rows]])
-            total = values.sum(axis=1)
-            ones = sums.ones(rows, values)[:, self.kept]
-            self.sides.append([leaf_vectors(problem, part) for part in (total[:, None], total[:, None] - ones, ones)])
+            ones = sums.ones(rows, values)
+            self.sides.append((values.sum(axis=1), ones if may.all() else ones[:, self.kept]))
 
     def _weigh(self, m: np.ndarray) -> tuple[np.ndarray, float, float]:
         """Return (the factor of each line of a vector, the weighted cost of a branch node, the budget)."""
@@ -236,12 +241,20 @@ class StumpCloser(GapCloser):
         sides = [self._cheapest(side, factor, price) for side in self.sides]
         return price + sum(value for value, _ in sides), [split for _, split in sides]
 
-    def _cheapest(self, side: list[np.ndarray], factor: np.ndarray, price: float) -> tuple[float, int]:
+    def _alone(self, side: Sums, factor: np.ndarray) -> np.ndarray:
+        """Return float64 (labels,): the weighted costs of a leaf for all rows of a side."""
+        return np.tensordot(factor, leaf_vectors(self.tables.problem, side[0][:, None]), 1)[:, 0]
+
+    def _stumps(self, side: Sums, factor: np.ndarray, price: float) -> np.ndarray:
+        """Return float64 (kept splits,): the least weighted cost of a stump with each split on a side."""
+        total, ones = side
+        return stump_costs(ones, total, factor, factor[1:] @ self.tables.problem.leaf_uses, self.least, price)
+
+    def _cheapest(self, side: Sums, factor: np.ndarray, price: float) -> tuple[float, int]:
         """Return (weighted cost, split or -1) of the best leaf or stump of a side."""
-        alone, *leaves = (np.tensordot(factor, part, 1) for part in side)
-        best = float(alone.min()), -1
+        best = float(self._alone(side, factor).min()), -1
         if len(self.kept):
-            each = price + sum(one.min(axis=0) for one in leaves)
+            each = self._stumps(side, factor, price)
             h = int(each.argmin())
             if each[h] < best[0]:
                 best = float(each[h]), int(self.sums.flat[self.kept[h]])
@@ -255,9 +268,14 @@ class StumpCloser(GapCloser):
             return None
         return [self._listed(self.sides[t], factor, price, limit - least[1 - t]) for t in (0, 1)]
 
-    def _listed(self, side: list[np.ndarray], factor: np.ndarray, price: float, limit: float) -> Options:
+    def _listed(self, side: Sums, factor: np.ndarray, price: float, limit: float) -> Options:
         """Return all leaves and stumps of a side up to a weighted cost."""
-        leaf, zero, one = ((np.tensordot(factor, part, 1), part.transpose(1, 2, 0)) for part in side)
-        splits = self.sums.flat[self.kept]
+        total, ones = side
+        some = np.flatnonzero(self._stumps(side, factor, price) <= limit)
+        ones = ones[:, some]
+        sums = total[:, None], total[:, None] - ones, ones
+        vectors = [leaf_vectors(self.tables.problem, one) for one in sums]
+        leaf, zero, one = ((np.tensordot(factor, part, 1), part.transpose(1, 2, 0)) for part in vectors)
+        splits = self.sums.flat[self.kept[some]]
         found = shallow(leaf, (zero, one), splits, price, self._node, limit, self.distinct)
         return self.thinned(found)

@@ -31,10 +31,10 @@ class Structure:
 
 def structure_of(counts: Counts, split: np.ndarray) -> Structure:
     """Return a tree with the counts of the rows that reach each leaf."""
-    places, leaf = np.unique(leaves_of(counts.problem, split), return_inverse=True)
-    held = np.zeros((len(places), counts.n_kinds))
-    np.add.at(held, leaf, counts.factor)
-    return Structure(split, tuple(places.tolist()), held)
+    leaf = leaves_of(counts.problem, split)
+    places = np.flatnonzero(np.bincount(leaf))
+    held = [np.bincount(leaf, factor)[places] for factor in counts.factor.T]
+    return Structure(split, tuple(places.tolist()), np.stack(held, axis=1))
 
 
 @value_class

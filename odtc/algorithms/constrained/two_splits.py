@@ -68,7 +68,7 @@ class _TwoSplitSides(StumpSides):
     def _made(self, j: int, f: int, answer: int, among: np.ndarray) -> _Stumps:
         if len(self._known) * self.allowed.nbytes * 8 > MOST_HELD:
             self._known.clear()
-        alone, each = self._leaf_and_stumps(self._rows(j, f, answer))
+        alone, each = self._leaf_and_stumps(j, f, answer)
         return _Stumps(alone, each, self._least(alone, each))
 
     def both(self, zero: _Stumps, one: _Stumps) -> np.ndarray:
@@ -83,13 +83,13 @@ class TwoSplitCloser(StumpCloser):
     def best(self, m: np.ndarray) -> tuple[float, list[int]]:
         """Return (weighted cost, splits) of the best tree; as for StumpCloser."""
         factor, price, _ = self._weigh(m)
-        alone = [float(np.tensordot(factor, side[0][:, :, 0], 1).min()) for side in self.sides]
+        alone = [float(self._alone(side, factor).min()) for side in self.sides]
         below = [self._cheapest(side, factor, price) for side in self.sides]
         found = [(below[0][0] + alone[1], [below[0][1], -1]), (alone[0] + below[1][0], [-1, below[1][1]])]
         if len(self.kept):
-            each = sum(np.tensordot(factor, part, 1).min(axis=0) for side in self.sides for part in side[1:])
-            h = int(each.argmin())
-            found.append((2 * price + float(each[h]), [int(self.sums.flat[self.kept[h]])] * 2))
+            zero, one = (self._stumps(side, factor, price) for side in self.sides)
+            h = int((zero + one).argmin())
+            found.append((float(zero[h] + one[h]), [int(self.sums.flat[self.kept[h]])] * 2))
         value, splits = min(found, key=lambda one: one[0])
         return price + value, splits
 

@@ -27,9 +27,13 @@ from odtc.algorithms.constrained.trace_tree import Structure, structure_of
 #
 #     W(left(f), C) + W(right(f), C) ≥ W(left(y), C) + W(right(x), C) - Σ over rows between x and y of max_l w_l,
 #
-# because a tree of left(f) is a tree of left(y) that pays at most max_l w_l for each row added. The interval of the
-# least bound is halved by the root in its middle, which is evaluated; an interval whose bound is high enough needs none
-# of its roots.
+# because a tree of left(f) is a tree of left(y) that pays at most max_l w_l for each row added. If a tree may lose rows
+# (Sides.falls), it saves at least min_l w_l for each of them, so that also
+#
+#     W(left(f), C) + W(right(f), C) ≥ W(left(x), C) + W(right(y), C) + Σ over rows between x and y of min_l w_l.
+#
+# The interval of the least bound is halved by the root in its middle, which is evaluated; an interval whose bound is
+# high enough needs none of its roots.
 
 
 class RootSweep:
@@ -41,8 +45,8 @@ class RootSweep:
         At the multipliers.
     codes : int32 (scales, rows)
         For how many splits of each scale a row has outcome 1.
-    dearest : float64 (rows,)
-        The greatest weighted cost of a label of each row.
+    weight : float64 (rows, labels)
+        The weighted costs of each row.
     places : list of int (roots of the scale,)
         The roots of each scale to sweep, by their position on it, in order.
     among : list of int (some subsets,)
@@ -53,16 +57,13 @@ class RootSweep:
         self,
         sides: Sides,
         codes: np.ndarray,
-        dearest: np.ndarray,
+        weight: np.ndarray,
         places: list[np.ndarray],
         among: list[np.ndarray],
     ):
         self.sides, self.places = sides, places
-        self._upto = {
-            j: np.append(0.0, np.cumsum(np.bincount(codes[j], dearest, len(sides.splits[j]) + 1)))
-            for j, mine in enumerate(places)
-            if len(mine)
-        }
+        self._codes, self._ends = codes, (weight.min(axis=1), weight.max(axis=1))
+        self._upto = {j: self._sums(j) for j, mine in enumerate(places) if len(mine)}
         whole = [self._half(j, -1, len(places[j]), among[j], np.inf) for j in self._upto]
         self._heap: list[tuple[float, int, int, int, np.ndarray]] = [one for one in whole if one is not None]
         heapq.heapify(self._heap)
@@ -106,6 +107,12 @@ class RootSweep:
         for bound, j, a, b, _ in self._heap:
             yield j, self.places[j][a + 1 : b], bound
 
+    def _sums(self, j: int) -> np.ndarray:
+        """Return float64 (codes of a scale + 1, 2): the sums of the least and of the greatest costs of the rows with
+        codes below each."""
+        each = [np.bincount(self._codes[j], end, len(self.sides.splits[j]) + 1) for end in self._ends]
+        return np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0))).T
+
     def _half(
         self, j: int, a: int, b: int, among: np.ndarray, limit: float
     ) -> tuple[float, int, int, int, np.ndarray] | None:
@@ -117,8 +124,10 @@ class RootSweep:
         mine = self.places[j]
         x = int(mine[a]) if a >= 0 else -1
         y = int(mine[b]) if b < len(mine) else len(self.sides.splits[j])
-        between = self._upto[j][y + 1] - self._upto[j][x + 1]  # rows with codes x + 1 .. y
-        bound = self.sides.apart(j, y, x, among) - between
+        least, greatest = self._upto[j][y + 1] - self._upto[j][x + 1]  # of the rows with codes x + 1 .. y
+        bound = self.sides.apart(j, y, x, among) - greatest
+        if self.sides.falls and a >= 0 and b < len(mine):  # all four sides are known
+            bound = np.maximum(bound, self.sides.apart(j, x, y, among) + least)
         return float(bound.min(initial=np.inf)), j, a, b, among[bound < limit]
 
 
@@ -176,9 +185,9 @@ class SweptTrees:
             j, f = self.cell[root]
             places[j].append(f)
             inside[j, subsets] = True
-        sides, dearest = self.sides(weights.multipliers)
+        sides, weight = self.sides(weights.multipliers)
         among = [np.flatnonzero(mine) for mine in inside]
-        return RootSweep(sides, self.codes, dearest, [np.sort(np.array(mine, int)) for mine in places], among)
+        return RootSweep(sides, self.codes, weight, [np.sort(np.array(mine, int)) for mine in places], among)
 
     def trace(self, weights: Weights, root: int, subset: int) -> tuple[Structure | None, float]:
         """Return (the cheapest tree of a case, its weighted cost); as for CaseTrees."""
@@ -214,11 +223,11 @@ class SweptTrees:
         return trees.closer(multipliers, here, 0, tick)[0], here, splits
 
     def sides(self, multipliers: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return (the sides at some multipliers, float64 (rows,) the greatest weighted cost of a label)."""
+        """Return (the sides at some multipliers, float64 (rows, labels) the weighted costs of the rows)."""
         key = multipliers.tobytes()
         if self._last is None or self._last[0] != key:
             weight, price = weighed(self.problem, self.search.scale, multipliers)
-            self._last = key, self.sides_at(weight, multipliers, price), weight.max(axis=1)
+            self._last = key, self.sides_at(weight, multipliers, price), weight
         return self._last[1:]
 
     def sides_at(self, weight: np.ndarray, multipliers: np.ndarray, price: float) -> ThresholdSides:

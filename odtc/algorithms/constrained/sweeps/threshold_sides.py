@@ -32,10 +32,21 @@ class Sides:
     splits : list of int (splits of the scale,)
     price : float
         The weighted cost of a branch node.
+    leaf : float64 (labels,)
+        The weighted cost of a leaf, in addition to its rows.
+    conditions : bool
+        Whether W takes conditions on the rows of leaves into account.
+
+    Attributes
+    ----------
+    falls : bool
+        Whether W falls with each row that a side loses, by at least the least weighted cost of the row: a tree may then
+        have any leaves, and a leaf without rows costs no less than no leaf.
     """
 
-    def __init__(self, splits: list[np.ndarray], price: float):
-        self.splits, self.price = splits, price
+    def __init__(self, splits: list[np.ndarray], price: float, leaf: np.ndarray, conditions: bool):
+        self.splits, self.price, self.leaf = splits, price, leaf
+        self.falls = not conditions and price >= 0 and bool((leaf >= 0).all())
         self._known: dict[tuple[int, int, int], Any] = {}
 
     def zero(self, j: int, f: int, among: np.ndarray) -> Any:
@@ -91,10 +102,10 @@ class ThresholdSides(Sides):
     """
 
     def __init__(self, problem: ConstrainedProblem, codes, splits, weight, m, price: float):
-        super().__init__(splits, price)
+        leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(2)
+        super().__init__(splits, price, leaf, len(problem.measures) > 0)
         self.codes = codes
         self.delta, self.zero_label = weight[:, 1] - weight[:, 0], weight[:, 0]
-        self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(2)
         self.copies = problem.measures[0] if len(problem.measures) else np.ones(len(problem.X), np.int64)
         self.shape = np.array([problem.least[0, 0] if len(problem.measures) else 0.0, self.price])
         subsets = problem.subsets
