@@ -225,11 +225,8 @@ def _hold_three_levels(target, rows, members) -> None:
         )
 
 
-# The check of depth 2: a kernel, or numpy for leaves of a least number of rows. Nothing of the search is used.
-
-
 class PairCheck:
-    """The checks of depth 2 of one certificate."""
+    """The checks of depth 2 of one certificate, by a kernel, or by numpy for leaves of a least number of rows."""
 
     def __init__(self) -> None:
         self._tables: dict[int, tuple[tuple[np.ndarray, ...], np.ndarray]] = {}

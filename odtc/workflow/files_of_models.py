@@ -37,7 +37,8 @@ from odtc.trees.tree import read_tree
 from odtc.workflow.artifacts import NEAR_BEST, OF_A_START
 from odtc.workflow.decoding import tree_of
 from odtc.workflow.manifest import SUFFIX, Manifest, describe, find_manifest, read_manifest, reselected, write_manifest
-from odtc.workflow.provenance.claims import described, point_of, settled_claim
+from odtc.workflow.provenance.claims import point_of, settled_claim
+from odtc.workflow.provenance.described_model import described
 from odtc.workflow.results.facts import ProblemFacts
 from odtc.workflow.run_record import read_run, write_run
 

@@ -9,7 +9,7 @@ import pytest
 from odtc import __version__ as version
 from odtc.problem.cuts.cut import CUTS
 from odtc.problem.formulation import FORMULATIONS
-from odtc.workflow.provenance.claims import _makers
+from odtc.workflow.provenance.described_model import _makers
 from tests.command_line import CHECKOUT, MONKS, odtc
 
 SOURCE = (CHECKOUT / "examples" / "plug-ins" / "cut_based.py").read_text()

@@ -12,7 +12,7 @@ import pytest
 from odtc.algorithms.moments import medians
 from odtc.base import kernels
 from odtc.errors import SolverError
-from odtc.evaluation import diagnostics
+from odtc.evaluation import diagnostics, kernel_compilation
 from tests.command_line import CHECKOUT, odtc
 
 
@@ -86,8 +86,8 @@ def test_an_unknown_solver_is_a_sentence():
 
 
 def test_loops_are_compiled_ahead_into_the_folder_that_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(diagnostics, "MODULES", [medians.__name__])
-    monkeypatch.setattr(diagnostics, "PROBLEMS", {})
+    monkeypatch.setattr(kernel_compilation, "MODULES", [medians.__name__])
+    monkeypatch.setattr(kernel_compilation, "PROBLEMS", {})
     monkeypatch.setattr(medians.best_cut, "_entries", {})  # another test may have compiled it
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
     said = odtc("doctor", "--solver", "highs", "--compile", "--json")

@@ -10,7 +10,7 @@ from odtc import read
 from odtc.data.reading import from_frame
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.verification.threshold_columns import left_of
-from odtc.workflow.provenance.tree_file import _is_covered, uncovered_splits
+from odtc.workflow.provenance.split_coverage import _is_covered, uncovered_splits
 from tests import pipeline
 
 EVERY = dict.fromkeys("abc", (1, 1))  # features of which some splits are left out

@@ -18,7 +18,7 @@ import pytest
 from odtc.base import deadline, kernels, threads
 from odtc.base.kernels import Kernel, kernel
 from odtc.errors import TimeLimitReached
-from odtc.evaluation import diagnostics
+from odtc.evaluation import kernel_compilation
 
 ROOT = Path(__file__).parents[2]
 
@@ -319,7 +319,7 @@ def test_doctor_compiles_all_modules_that_can():
         for path in (ROOT / "odtc").rglob("*.py")
         if "\ndef compile_now()" in path.read_text(encoding="utf-8")
     ]
-    assert sorted(diagnostics.MODULES) == sorted(found)
+    assert sorted(kernel_compilation.MODULES) == sorted(found)
 
 
 def kernels_of_the_package() -> dict[str, Kernel]:
@@ -344,6 +344,6 @@ def test_every_kernel_is_compiled_ahead(monkeypatch):
     monkeypatch.undo()  # the kernels are where all commands find them
     called, call = set(), Kernel.__call__
     monkeypatch.setattr(Kernel, "__call__", lambda self, *given: called.add(self) or call(self, *given))
-    done = [one.name for one in diagnostics.compile_all()]
+    done = [one.name for one in kernel_compilation.compile_all()]
     assert [name for name, one in kernels_of_the_package().items() if one not in called] == []
-    assert done == [*diagnostics.MODULES, *diagnostics.PROBLEMS]
+    assert done == [*kernel_compilation.MODULES, *kernel_compilation.PROBLEMS]

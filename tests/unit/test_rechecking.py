@@ -14,8 +14,8 @@ from odtc.fileformats.model_files import read_model
 from odtc.model.solution import EDITED, Solution, Termination
 from odtc.workflow import files_of_models
 from odtc.workflow.decoding import finish
-from odtc.workflow.provenance import claims, rechecking
-from odtc.workflow.provenance.claims import described
+from odtc.workflow.provenance import claims, described_model, rechecking
+from odtc.workflow.provenance.described_model import described
 from tests import pipeline
 from tests.command_line import MONKS, odtc
 
@@ -236,7 +236,7 @@ def test_columns_alone_allow_every_point(opened, tmp_path):
 
 
 def test_members_of_others_that_have_not_changed_need_no_file(opened, tmp_path, monkeypatch):
-    monkeypatch.setattr(claims, "_makers", lambda _: ("", "flowoct 1.5 of a.py"))
+    monkeypatch.setattr(described_model, "_makers", lambda _: ("", "flowoct 1.5 of a.py"))
     model = described(replace(opened[2], path=tmp_path / "m.odt.json"), tmp_path / "m.sol")
     assert model.recorded == "" and not model.rowless
 
@@ -251,7 +251,7 @@ def test_other_makers_of_a_model_of_the_same_size_have_the_rows_of_its_file(open
     """The sizes are those that the manifest records, and one side of a row is another."""
     model = opened[0]
     upper = np.where(np.isfinite(model.row_upper), model.row_upper + 1, model.row_upper)
-    monkeypatch.setattr(claims, "_built", lambda _: replace(model, row_upper=upper, matrix=model.A))
+    monkeypatch.setattr(described_model, "_built", lambda _: replace(model, row_upper=upper, matrix=model.A))
     found = described(with_facts(opened[2], model={"version": "1.5"}), folder / "m.sol")
     assert "the rows from the model file" in found.recorded and rows_of(found) == rows_of(model)
 
@@ -265,7 +265,7 @@ def fails_with(problem, monkeypatch):
     def built(_):
         raise problem
 
-    monkeypatch.setattr(claims, "_built", built)
+    monkeypatch.setattr(described_model, "_built", built)
 
 
 def test_a_build_that_fails_is_told_unless_its_maker_changed(opened, folder, monkeypatch):

@@ -11,8 +11,9 @@ from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.bound import LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
 from odtc.verification.leaf_sums.limits import Limit
+from odtc.verification.leaf_sums.sets_of_splits import SetsOfSplits
 from odtc.verification.leaf_sums.squares import Squares
-from odtc.verification.leaf_sums.whole_trees import MOST_NEEDED, MOST_TESTS, SetsOfSplits, WholeTrees
+from odtc.verification.leaf_sums.whole_trees import MOST_NEEDED, MOST_TESTS, WholeTrees
 from tests.unit.test_forged_leaf_sums import NUMBERS, numbers, times, true
 
 NAMES = "aabc"  # two columns of the certificate are of one column of the data

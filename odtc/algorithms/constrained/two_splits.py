@@ -11,6 +11,8 @@ For a remaining root all trees whose weighted cost is at most Λ (close_gap) are
 K^4 for T splits and K labels.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ThresholdSearch
@@ -93,7 +95,7 @@ class TwoSplitCloser(StumpCloser):
         value, splits = min(found, key=lambda one: one[0])
         return price + value, splits
 
-    def _join(self, root: int, lists: list[Options], below: int, offer) -> int:
+    def join(self, root: int, lists: list[Options], below: int, offer: Callable[[np.ndarray, np.ndarray], bool]) -> int:
         zero, one = (part.take(np.argsort(part.code[:, 0], kind="stable")) for part in lists)
         _, price, budget = self._weigh(self.multipliers)
         limit = self.scale * (below - 1) + budget - price

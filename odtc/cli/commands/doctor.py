@@ -87,10 +87,10 @@ def _print_answer(answer, width: int) -> None:
 
 def _compile(as_json: bool) -> list[dict]:
     """Compile all kernels; print a line for each module and problem, and return each as in --json."""
-    from odtc.evaluation import diagnostics
+    from odtc.evaluation.kernel_compilation import compile_all
 
     told = []
-    for done in diagnostics.compile_all():
+    for done in compile_all():
         told.append({"name": done.name, "folder": done.folder and str(done.folder)})
         if done.folder is None:
             raise OutputError(

@@ -9,9 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from odtc.algorithms.moments import laws
+from odtc.algorithms.moments.careful_costs import CarefulCosts
 from odtc.algorithms.moments.exact_costs import ROUND, ExactCosts, ExactMedians, Undecided, rounding
 from odtc.algorithms.moments.exact_likelihood import ExactLikelihood
-from odtc.algorithms.moments.exact_search import Best, CarefulCosts, ExactSearch
+from odtc.algorithms.moments.exact_search import Best, ExactSearch
 from odtc.algorithms.moments.lines import ExactLines, LineCosts
 from odtc.algorithms.moments.medians import MedianCosts
 from odtc.algorithms.moments.medians import rounding as rounding_of_medians

@@ -197,9 +197,6 @@ def check_record(
     )
 
 
-# The model file that was solved, found again and held against the tree: by a second reader, and by other solvers.
-
-
 def file_checks(model: Model, solution: Solution, heap: HeapTree, found: tuple[Path, bytes]) -> tuple[list[Check], str]:
     """Return (checks of the tree and of the solver's point against the model file, why there are none).
 

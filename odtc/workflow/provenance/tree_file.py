@@ -16,7 +16,6 @@ from odtc.base.wording import command, option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
 from odtc.data.reading_spec import CLASSIFICATION
-from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
 from odtc.model.milp import Model
@@ -30,13 +29,13 @@ from odtc.verification.certificate import read_certificate
 from odtc.verification.claim import claim_of
 from odtc.verification.encoding_again import check_encoding
 from odtc.verification.leaf_sums.limits import Limit
-from odtc.verification.threshold_columns import left_of, rank_columns
 from odtc.workflow import files_of_models
 from odtc.workflow.decoding import finish, no_solution, with_rows_of
 from odtc.workflow.manifest import SUFFIX, Manifest
 from odtc.workflow.provenance.certifying import certified_rows, is_certified_cost, is_certified_tree
 from odtc.workflow.provenance.searched_again import SearchedAgain, least_prices, search_solved
 from odtc.workflow.provenance.settings import of_manifest, settings_of
+from odtc.workflow.provenance.split_coverage import uncovered_splits
 from odtc.workflow.provenance.without_model import OpenedFit, open_record
 from odtc.workflow.results.fit import Fit, Unsolved
 from odtc.workflow.run_record import read_solving
@@ -324,63 +323,3 @@ def _of_other_rows(path: Path, facts: dict, proved: dict, done: Fit, data: Path 
     if absent := uncovered_splits(done.problem, rows, facts, proved["left_out"]):
         return f"is over splits among which {absent:,} of the {encoded.n_candidate_splits:,} splits of this run are not"
     return ""
-
-
-# Coverage of the splits of a run by a certificate: with fewer splits it proves nothing about trees that use the
-# others.
-#
-# A partition of the rows in two is identified by the sum (exclusive or) of random keys of the rows on one side, of 126
-# bits each: the sums for all cuts of a column are found in one pass over its rows.
-
-
-def uncovered_splits(problem: Problem, rows: Dataset, facts: dict, left_out: dict) -> int:
-    """Count the splits of a run that partition the rows as no split of a certificate does.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem of the run.
-    rows : Dataset
-        The rows that the certificate was checked on.
-    facts : dict
-        The certificate, which was checked.
-    left_out : dict
-        The features of which it leaves out some splits (odtc.verification.coverage).
-    """
-    asked = [split for split in problem.encoded.splits if not _is_covered(split, rows, left_out)]
-    if not asked:
-        return 0
-    keys = np.random.default_rng().integers(1 << 63, size=(rows.n_rows, 2), dtype=np.int64)
-    whole = np.bitwise_xor.reduce(keys)
-    by_column = bool(problem.constraints)  # which may be on columns: a split on another one is another split
-    known = {
-        (of if by_column else "", one)
-        for of, side in _of_certificate(facts, rows, keys)
-        for one in (side.tobytes(), (side ^ whole).tobytes())
-    }
-    names = [feature.name for feature in rows.features]
-    absent = 0
-    for split in asked:
-        side = np.bitwise_xor.reduce(keys[split.left(rows.X)], axis=0, initial=0)
-        of = ",".join(names[at] for at in split.features) if by_column else ""
-        absent += (of, side.tobytes()) not in known
-    return absent
-
-
-def _is_covered(split, rows: Dataset, left_out: dict) -> bool:
-    """Return whether the check of the certificate has covered a split by its type: a midpoint, a level, or a missing
-    cell."""
-    single = isinstance(split, (Threshold, Missing)) or (isinstance(split, Subset) and len(split.values) == 1)
-    return single and not any(rows.features[at].name in left_out for at in split.features)
-
-
-def _of_certificate(facts: dict, rows: Dataset, keys: np.ndarray):
-    """Yield (feature, int64 (2,)) for each split of a certificate: the sum of the keys of its left side. Cut k of a
-    nested column is its k-th split."""
-    for column in facts["columns"]:
-        ranks = rank_columns([column], rows, left_of)
-        rank, order = ranks.rank[:, 0], np.argsort(ranks.rank[:, 0], kind="stable")
-        sums = np.concatenate([np.zeros((1, 2), np.int64), np.bitwise_xor.accumulate(keys[order])])
-        cuts = np.arange(int(ranks.size[0]))
-        names = [split["feature"] for split in column.get("splits", [column] * len(cuts))]
-        yield from zip(names, sums[np.searchsorted(rank[order], cuts, side="right")], strict=True)

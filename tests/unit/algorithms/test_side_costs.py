@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc.algorithms.dp import state_expansion
-from odtc.algorithms.dp.state_expansion import SideCosts
+from odtc.algorithms.dp import side_costs, state_expansion
+from odtc.algorithms.dp.side_costs import SideCosts
 from odtc.algorithms.dp.state_graph import Rows
 
 
@@ -39,5 +39,5 @@ def test_losses_of_many_digits_and_tests_without_end_are_left_to_products(monkey
     assert not SideCosts(whole, 1 / 3).fits
     assert not SideCosts(Rows.of(X, np.full((3, 2), 2.0**30), count), 0.0).fits
     assert not SideCosts(Rows.of(X, np.array([[0, np.pi], [1, 0], [0, 3]]), count), 0.0).fits
-    monkeypatch.setattr(state_expansion, "TABLE", 100)
+    monkeypatch.setattr(side_costs, "TABLE", 100)
     assert not SideCosts(whole, 0.0).fits
