@@ -154,19 +154,16 @@ def refit(
 
     Parameters
     ----------
-    spec : RunSpec
-        Its start is the path of the old tree.
+    spec : RunSpec, whose start is the path of the old tree
     old : Tree
-    data : Dataset
-        The new rows.
+    data : Dataset, the new rows
     within : float, str or None
         How much more than the best a tree may cost, in the objective; "5%" is a share of the best. By default SHARE of
         the weight of the rows, for a task other than classification SHARE of the cost of one leaf for all rows.
     most : int
         How many near-optimal trees are compared at most, if the formulation can rank them. The old tree over the new
         splits is always among them, if it is near enough.
-    test : path or None
-        Labelled rows to test on.
+    test : path or None, of labelled rows to test on
     reporter : Reporter or None
 
     Returns
@@ -175,10 +172,8 @@ def refit(
 
     Raises
     ------
-    ChoiceError
-        For a bound below 0, and as `odtc.fit` does.
-    NoSolutionError, DataError
-        As `odtc.fit` does.
+    ChoiceError, NoSolutionError, DataError
+        As `odtc.fit` does, and for a bound below 0.
     """
     expect_nearness(within, most)
     began = time.monotonic()
@@ -189,8 +184,8 @@ def refit(
     own = _with_own_labels(old, projection.heap, problem)
     seconds = min(deadline.limit_left(began, spec.solving.time_limit) or SEARCH, SEARCH)
     trees, complete, unlisted = _near(problem, most, within, seconds)
-    near = _near_enough(best, [projection.heap, *([] if own is None else [own]), *trees], within)
-    compared = _by_distance(near, old, projection.heap, problem)
+    known = [heap for heap in (projection.heap, own, *trees) if heap is not None]
+    compared = _by_distance(_near_enough(best, known, within), old, projection.heap, problem)
     distance, cost, heap = _closest(compared, old, problem)
     return Refit(
         old=old,

@@ -153,6 +153,7 @@ class _End:
         self._tell, self._limit, self._grace = tell, limit, grace
         self.why: str | None = None  # "time_limit" or "interrupted"
         self._next = self._last = float("inf")  # the moments of the next step and of the last one (time.monotonic())
+        self._parted: float | None = None  # the moment at which the process was first seen to have ended
 
     def begin(self) -> None:
         """Start the clock of the limit, unless the child was told to stop before."""
@@ -180,6 +181,14 @@ class _End:
             left = self._next - time.monotonic()
         return left if left > 0 else None
 
+    def is_silent(self, process: subprocess.Popen[bytes]) -> bool:
+        """Return whether the process ended PARTING seconds ago; called while nothing is printed."""
+        if not system.has_ended(process):
+            return False
+        now = time.monotonic()
+        self._parted = self._parted or now
+        return now - self._parted > PARTING
+
 
 def attend(
     child: Child,
@@ -203,9 +212,8 @@ def attend(
     tell : callable
         Called NUDGE seconds after the limit, or after Ctrl-C; `grace` seconds later, or at a second Ctrl-C, this
         returns.
-    limit : float or None
+    limit, started : float or None, bool
         Seconds from the start of the process, or from the event "started" if `started` is False.
-    started : bool
     ends_in : callable or None
         Returns the seconds that the process may still run, or None while it may continue: at its first number `tell` is
         called, and at the end of these seconds this returns.
@@ -216,7 +224,7 @@ def attend(
     str or None
         "time_limit" or "interrupted" if this stopped the process, otherwise None.
     """
-    end, ended = _End(tell, limit, grace), None
+    end = _End(tell, limit, grace)
     if started:
         end.begin()
     while True:
@@ -229,10 +237,8 @@ def attend(
             try:
                 event = child.events.get(timeout=min(wait, POLL))
             except queue.Empty:
-                if system.has_ended(child.process):
-                    ended = ended or time.monotonic()
-                    if time.monotonic() - ended > PARTING:
-                        return end.why
+                if end.is_silent(child.process):
+                    return end.why
                 continue
             if event is None:
                 return end.why

@@ -248,16 +248,12 @@ def prepare(
     Parameters
     ----------
     problem : Problem
-    cuts : str, tuple of str or None
+    cuts, rounds
         As in `compile_model`.
-    start_from : str, path or None
-        As `name` in `start`.
-    rounds : Rounds or None
-        Solves the relaxations of cut families that are separated.
+    start_from, say
+        As `name` and `say` in `start`.
     time_limit : float or None
         Seconds.
-    say : callable or None
-        As in `start`.
     began : float or None
         When the limit began, as time.monotonic(); None for now.
     writes : bool
@@ -284,23 +280,29 @@ def prepare(
             if not writes:
                 deadline.check()
             return Prepared(problem, model, begun, heap, began, time_limit, searched=before)
-        except TimeLimitReached:
+        except (TimeLimitReached, KeyboardInterrupt) as end:
+            interrupted = isinstance(end, KeyboardInterrupt)
             if before is not None and before.heap is not None:
-                return without_model(before.heap, searched=before)
+                return without_model(before.heap, interrupted=interrupted, searched=before)
             # If a heuristic takes too long, CART replaces it.
-            heap = _grown_whole(problem, heap if is_grown else known_tree(problem, "cart"), start_from)
-            kept, before = _handed_in(problem, heap, start_from, say), before or problem.module.so_far(problem)
-            if before is not None and before.heap is not None:
-                trees = [tree for tree in (before.heap, kept) if tree is not None]
-                kept = min(trees, key=partial(problem.module.objective, problem))
-            return without_model(kept, searched=before)
-        except KeyboardInterrupt:
-            if before is not None and before.heap is not None:
-                return without_model(before.heap, interrupted=True, searched=before)
-            heap = _kept_at_once(problem, heap if is_grown else known_tree(problem, "cart"), start_from)
-            if heap is None:
+            heap = heap if is_grown else known_tree(problem, "cart")
+            if not interrupted:
+                kept, before = _best_at_limit(problem, heap, start_from, before, say)
+                return without_model(kept, searched=before)
+            if (heap := _kept_at_once(problem, heap, start_from)) is None:
                 raise
             return without_model(heap, interrupted=True)
+
+
+def _best_at_limit(problem: Problem, heap: HeapTree | None, name, before, say) -> tuple[HeapTree | None, Any]:
+    """Return the tree to use if the limit ended before there was a model, and the search that states the bound, both
+    None if there is none: the best of the start and of what the interrupted search `before`, or None, has found."""
+    kept = _handed_in(problem, _grown_whole(problem, heap, name), name, say)
+    before = before or problem.module.so_far(problem)
+    if before is not None and before.heap is not None:
+        trees = [tree for tree in (before.heap, kept) if tree is not None]
+        kept = min(trees, key=partial(problem.module.objective, problem))
+    return kept, before
 
 
 def _start_of_search(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:

@@ -20,6 +20,14 @@ from odtc.workflow.row_selection.selection import fill_leaves
 SCHEMA = "odtc.pool/1"
 SUFFIX = ".pool.json"
 LISTED = 1000  # trees within a bound, where they are listed since they cannot be counted
+# The causes that end a list before it is complete, as users read them.
+CAUSES = {
+    TimeLimitReached: "the time limit",
+    OutOfMemory: "the memory",
+    MemoryError: "the memory",
+    ModelError: "the size of the dynamic program",  # the model has intervals in place of states, which are too many
+    KeyboardInterrupt: "an interruption",
+}
 
 
 @dataclass(frozen=True)
@@ -158,14 +166,8 @@ def near_optimal(
                 if until is not None and until(trees[-1]):
                     stopped = "the tree that was looked for"
                     break
-    except TimeLimitReached:
-        stopped = "the time limit"
-    except (OutOfMemory, MemoryError):
-        stopped = "the memory"
-    except ModelError:  # states that are not there yet, as when the model has intervals in their place, are too many
-        stopped = "the size of the dynamic program"
-    except KeyboardInterrupt:
-        stopped = "an interruption"
+    except tuple(CAUSES) as end:
+        stopped = next(words for cause, words in CAUSES.items() if isinstance(end, cause))
     return Pool(tuple(trees), tuple(values), not stopped, max(least, len(trees)), stopped, limit)
 
 

@@ -124,15 +124,7 @@ def labelled(data, y, model, depth, keywords: dict) -> tuple:
 
 
 def fit(
-    data=None,
-    y=None,
-    model: str = "auto",
-    depth: int = 2,
-    *,
-    start_from="auto",
-    test=None,
-    progress=None,
-    **keywords,
+    data=None, y=None, model: str = "auto", depth: int = 2, *, start_from="auto", test=None, progress=None, **keywords
 ) -> Fit:
     """Find the best tree for a data set and check it: read, encode, search or solve, decode, verify.
 
@@ -178,11 +170,8 @@ def fit(
         how = take_reading(keywords)  # a data frame may be read before `fit_assured` sees it
         keywords["reading"] = how if how.get("hold_out") else how | {"hold_out": HELD_OUT}
     data, model, depth = labelled(data, y, model, depth, keywords)
-    if isinstance(test, tuple):
-        test, _ = table_of_arrays(*test)
-    elif hasattr(test, "columns") and hasattr(test, "shape"):
-        test = table_of(test)
     reporter = CallbackReporter(progress, keywords.pop("log", None))
+    test = _table_to_test(test)
     spec = RunSpec.from_keywords(model, depth, {**keywords, "start": start_from})
     began = time.monotonic()
     if confidence is not None:
@@ -191,6 +180,13 @@ def fit(
         done = run(spec, data, test, reporter=reporter)
     notes = _notes(done, spec, isinstance(data, Dataset), reporter.said, began)
     return replace(done, notes=notes)
+
+
+def _table_to_test(test):
+    """Return rows to test the tree on as a table if they are arrays or a data frame; a path and None are unchanged."""
+    if isinstance(test, tuple):
+        return table_of_arrays(*test)[0]
+    return table_of(test) if hasattr(test, "columns") and hasattr(test, "shape") else test
 
 
 def plan(data=None, y=None, model: str = "auto", depth: int = 2, *, start_from="auto", test=None, **keywords) -> Plan:

@@ -216,6 +216,20 @@ def below_two_columns(c, d, members, first_cuts, n_bins, cuts, n_cuts, whole, pr
                 below_two_cuts(rest, A, B, cuts, n_cuts, c, d, whole, price, left[f, 1], right[f, 1], saved)
 
 
+def least_of_first_cuts(best, left, right, n_cuts, price):
+    """Return the least cost of the trees on the two sides of a first cut; `best` is that of a leaf or of trees over two
+    columns, and becomes that of all trees of at most two levels."""
+    least = np.int64(2**62)
+    for f in range(len(best)):
+        for side in range(2):
+            if best[f, side] > price:
+                for c in range(len(n_cuts)):
+                    for i in range(n_cuts[c]):
+                        best[f, side] = min(best[f, side], price + left[f, side, c, i] + right[f, side, c, i])
+        least = min(least, best[f, 0] + best[f, 1])
+    return least
+
+
 @kernel
 def three_levels(
     first, n_first, first_cuts, code, n_bins, cuts, n_cuts, members, label, gain, most, n_labels, whole, price
@@ -270,12 +284,4 @@ def three_levels(
                 below_two_columns(
                     c, d, ordered, first_cuts, n_bins, cuts, n_cuts, whole, price, tables, left, right, best
                 )
-    least = np.int64(2**62)
-    for f in range(n_firsts):
-        for side in range(2):
-            if best[f, side] > price:
-                for c in range(C):
-                    for i in range(n_cuts[c]):
-                        best[f, side] = min(best[f, side], price + left[f, side, c, i] + right[f, side, c, i])
-        least = min(least, best[f, 0] + best[f, 1])
-    return least
+    return least_of_first_cuts(best, left, right, n_cuts, price)

@@ -26,6 +26,20 @@ def add_at(tree, place, weight, value):
         at += at & -at
 
 
+def filled(weight, number):
+    """Return the Fenwick tree of all rows, with these weights and weighted numbers."""
+    n = len(weight)
+    tree = np.zeros((2, n + 1))
+    for i in range(n):
+        tree[0, i + 1] += weight[i]
+        tree[1, i + 1] += number[i]
+        up = (i + 1) + ((i + 1) & -(i + 1))
+        if up <= n:
+            tree[0, up] += tree[0, i + 1]
+            tree[1, up] += tree[1, i + 1]
+    return tree
+
+
 def spread(tree, values, weight, total):
     """Return the cost, around their median, of the rows of a Fenwick tree of this weight and weighted sum."""
     if weight <= 0.0:
@@ -70,8 +84,7 @@ def best_cut(code, size, w, y, count, rows, limits, found):
     """
     n, listed, (least, most) = len(rows), len(found) > 0, limits
     weight, number, values = np.empty(n), np.empty(n), np.empty(n)
-    every, held = np.zeros((2, n + 1)), 0.0
-    whole = total = below = 0.0
+    whole = total = below = held = 0.0
     for i in range(n):
         whole += w[rows[i]]
     at = 0
@@ -84,13 +97,7 @@ def best_cut(code, size, w, y, count, rows, limits, found):
         number[i] = weight[i] * values[i]
         total += number[i]
         held += count[rows[i]]
-    for i in range(n):
-        every[0, i + 1] += weight[i]
-        every[1, i + 1] += number[i]
-        up = (i + 1) + ((i + 1) & -(i + 1))
-        if up <= n:
-            every[0, up] += every[0, i + 1]
-            every[1, up] += every[1, i + 1]
+    every = filled(weight, number)
     best, column, cut = np.inf, -1, -1
     near = 0.0 if listed else ROUNDING * spread(every, values, whole, total)
     for g in range(len(size)):

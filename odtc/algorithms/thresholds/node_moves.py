@@ -409,6 +409,44 @@ def below(tree, room, t, levels, state):
     return t
 
 
+def join_up(room, s, top, price):
+    """Note what the subtrees of the nodes above a node save, up to the node `top`."""
+    while s > top:
+        s //= 2
+        join(room, s, price)
+
+
+def least_worked(spent):
+    """Return the height at which the least work was done, the least of several."""
+    height = 1
+    for h in range(2, len(spent)):
+        if spent[h] < spent[height]:
+            height = h
+    return height
+
+
+def follow(data, tree, again, room, t, aim, costs, state):
+    """Change nodes below a changed node until its subtree saves enough, `aim` is (height of the node, saving that is
+    enough); changes that save less are taken back. `costs` are (of a branch node, rows of a leaf, most work). Return
+    the work."""
+    (height, enough), (price, least, most_work) = aim, costs
+    saved, lost, short, work = room[3], room[4], room[5], np.int64(0)
+    for _ in range(FOLLOW):
+        s = below(tree, room, t, 1 + draw(state, height - 1), state)
+        if s == t or lost[s] <= price or room[2][s] - room[1][s] < 2 or 2 * s >= len(tree[0]):
+            continue
+        had = saved[s]
+        keep(tree, again, s)
+        work += change(data, tree, room, s, price, least, state, most_work)
+        if saved[s] < had or short[s]:
+            keep(again, tree, s)
+            work += part(data, tree, room, s, price, least)
+        join_up(room, s, t, price)
+        if saved[t] >= enough and not short[t]:
+            break
+    return work
+
+
 @kernel
 def improve_tree(data, tree, kept, again, room, progress, costs, most_work):
     """Improve a tree by trials until they took this work.
@@ -436,10 +474,7 @@ def improve_tree(data, tree, kept, again, room, progress, costs, most_work):
     work += part(data, tree, room, 1, price, least)
     work += polish(data, tree, room, 1, price, least, state, most_work)
     while work < most_work and lost[1] > 0:
-        height = 1
-        for h in range(2, depth + 1):
-            if spent[h] < spent[height]:
-                height = h
+        height = least_worked(spent)
         t = below(tree, room, 1, depth - height, state)
         if lost[t] <= price or room[2][t] - room[1][t] < 2 or 2 * t >= len(tree[0]):
             spent[height] += n
@@ -450,29 +485,12 @@ def improve_tree(data, tree, kept, again, room, progress, costs, most_work):
         took = change(data, tree, room, t, price, least, state, most_work)
         enough = before - max(np.int64(1), np.int64(NEARLY * at_most))
         if height > 2 and enough <= saved[t] < before:
-            for _ in range(FOLLOW):
-                s = below(tree, room, t, 1 + draw(state, height - 1), state)
-                if s == t or lost[s] <= price or room[2][s] - room[1][s] < 2 or 2 * s >= len(tree[0]):
-                    continue
-                had = saved[s]
-                keep(tree, again, s)
-                took += change(data, tree, room, s, price, least, state, most_work)
-                if saved[s] < had or short[s]:
-                    keep(again, tree, s)
-                    took += part(data, tree, room, s, price, least)
-                u = s
-                while u > t:
-                    u //= 2
-                    join(room, u, price)
-                if saved[t] >= before and not short[t]:
-                    break
+            took += follow(data, tree, again, room, t, (height, before), (price, least, most_work), state)
         if saved[t] < before or short[t]:
             keep(kept, tree, t)
             took += part(data, tree, room, t, price, least)
         gained = saved[t] > before
-        while t > 1:
-            t //= 2
-            join(room, t, price)
+        join_up(room, t, 1, price)
         work += took
         spent[height] += np.int64(PRAISE * took) if gained else took
     return lost[1]

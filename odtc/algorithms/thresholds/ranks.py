@@ -210,22 +210,12 @@ def rank_rows(
     every = np.arange(rank.shape[1])
     columns, alias, ranks = (every, every, rank) if dense else _distinct_columns(rank, apart)
     kind, first = merge_rows(ranks)
-    loss = _summed(kind, np.asarray(loss, float), len(first))
+    whole, price, unit, floor = _whole_losses(kind, loss, len(first), price)
     rows = np.bincount(kind, count, len(first)).astype(np.int64)
-    floor = float(loss.min(axis=1).sum())
-    loss -= loss.min(axis=1, keepdims=True)
-    _look(loss.size)
-    whole, price, unit = _in_units(loss, price)
-    _look(loss.size)
-    ranks = ranks[first]
-    if loss.shape[1] == 2 and least <= 1:
-        (entry, label, gain, most, rows), stride = _entries_of_two_labels(whole, rows, keep), 1
-    else:
-        (entry, label, gain, most, rows), stride = _entries(whole, rows, keep or least > 1), loss.shape[1]
+    (entry, label, gain, most, rows), stride = _entries(whole, rows, least, keep)
     whole_type = _whole_type(most, price)
     _look(len(entry))
-    ranks = np.ascontiguousarray(ranks[entry], np.uint32)
-    binary = ranks.max(initial=0) <= 1
+    ranks = np.ascontiguousarray(ranks[first[entry]], np.uint32)
     return RankedRows(
         ranks,
         label,
@@ -241,7 +231,7 @@ def rank_rows(
         alias,
         kind,
         entry,
-        bool(binary or (whole_type is np.int32 and least <= 1 and _pays_by_splits(ranks, stride))),
+        _pays_by_splits(ranks, stride, whole_type is np.int32 and least <= 1),
     )
 
 
@@ -250,6 +240,19 @@ def _look(n: int) -> None:
     cells."""
     if n > TALL_TABLE:
         deadline.check()
+
+
+def _whole_losses(kind: np.ndarray, loss, many: int, price: float) -> tuple[np.ndarray, int, float, float]:
+    """Return (whole losses, int64 (kinds, labels), of which the least of each kind is 0; the price as a whole number;
+    the unit of both; the cost that no tree can avoid, which was taken off)."""
+    loss = _summed(kind, np.asarray(loss, float), many)
+    least = loss.min(axis=1, keepdims=True)
+    floor = float(least.sum())
+    loss -= least
+    _look(loss.size)
+    whole, price, unit = _in_units(loss, price)
+    _look(loss.size)
+    return whole, price, unit, floor
 
 
 def _summed(kind: np.ndarray, loss: np.ndarray, many: int) -> np.ndarray:
@@ -266,12 +269,15 @@ def _whole_type(most: np.ndarray, price: int) -> type:
     return np.int32 if int(most.sum()) + price < SMALL else np.int64
 
 
-def _pays_by_splits(rank, stride) -> bool:
+def _pays_by_splits(rank: np.ndarray, stride: int, small: bool) -> bool:
     """Return whether sums over pairs of the cuts of all columns, and over triples of them, are less work than a search
-    in the order of each column: columns of few ranks each."""
+    in the order of each column: binary columns, and if `small` (short integers, leaves of any number of rows) columns
+    of few ranks each."""
     cuts = rank.max(axis=0, initial=0).astype(np.int64)
     n, splits = len(rank), int(cuts.sum())
-    if splits > CUTS or not LEAST <= n * splits <= TABLE:
+    if cuts.max(initial=0) <= 1:
+        return True
+    if not small or splits > CUTS or not LEAST <= n * splits <= TABLE:
         return False
     ones = 0.0  # mean number of splits for which an entry has the rarer outcome
     for column, last in zip(rank.T, cuts.tolist()):
@@ -377,18 +383,25 @@ def decimal_places(values: np.ndarray) -> int | None:
     return None
 
 
+def _entries(whole: np.ndarray, rows: np.ndarray, least: int, keep: bool) -> tuple[tuple[np.ndarray, ...], int]:
+    """Return ((row, label, gain, most, count) of the entries of rows, entries of a row at most); the arguments are as
+    for `rank_rows`."""
+    if whole.shape[1] == 2 and least <= 1:
+        return _entries_of_two_labels(whole, rows, keep), 1
+    return _entries_of_labels(whole, rows, keep or least > 1), whole.shape[1]
+
+
 def _entries_of_two_labels(whole, rows, keep):
-    """Return the same as `_entries` for two labels: one entry for each row, whose gain is negative if the second label
-    costs more."""
+    """Return the entries of rows with two labels: one for each row, whose gain is negative if the second label costs
+    more."""
     gain = whole[:, 0] - whole[:, 1]
     kept = np.arange(len(gain)) if keep else np.flatnonzero(gain)
     gain = gain[kept]
     return kept, np.zeros(len(kept), np.int32), gain, np.abs(gain), rows[kept]
 
 
-def _entries(whole, rows, keep):
-    """Return (row, label, gain, most, count) of the entries of rows with any number of labels: one entry for each label
-    that costs less than the worst label."""
+def _entries_of_labels(whole, rows, keep):
+    """Return the entries of rows with any number of labels: one for each label that costs less than the worst label."""
     most = whole.max(axis=1)
     gain = most[:, None] - whole
     needed = gain > 0
