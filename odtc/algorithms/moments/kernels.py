@@ -102,6 +102,74 @@ def gains_of_cuts(code, size, moments, rows, least, price, law, tiny):
             yield first, parted, left + gains(law, s - ls[parted], w - lw[parted], tiny) - price
 
 
+def split_twice(below, begin, count, terms, one, two):
+    """Raise the gains of the sides of each cut, `one` on the left and `two` on the right, float64 (cuts,), to those of
+    trees that split once more on the same column. At first they are of one leaf; `below` are the sums left of each cut,
+    `count` the rows of the node, and `terms` as for `of_pairs`."""
+    least, price, law, tiny = terms
+    left, right = one.copy(), two.copy()
+    for f in range(len(begin) - 1):
+        for i in range(begin[f], begin[f + 1] - 1):
+            for j in range(i + 1, begin[f + 1] - 1):
+                if least > 0.0 and below[j, 2] - below[i, 2] < least:
+                    continue
+                middle = gain(law, below[j, 1] - below[i, 1], below[j, 0] - below[i, 0], tiny)
+                if least <= 0.0 or below[i, 2] >= least:
+                    one[j] = max(one[j], left[i] + middle - price)
+                if least <= 0.0 or count - below[j, 2] >= least:
+                    two[i] = max(two[i], middle + right[j] - price)
+
+
+def accumulate_ranks(added, side, f, begin, rare, counted, within):
+    """Write the sums of the rows left of a cut of column f, whose sums are `side`, over the ranks up to each rank of
+    the columns behind f. `added` are the sums by rank; for a column of two ranks only those of its rarer rank. Rows are
+    summed only if `counted`."""
+    for g in range(f + 1, len(begin) - 1):
+        if rare[g] >= 0:
+            for k in range(3):
+                within[k, begin[g]] = added[k, begin[g]]
+                if rare[g] == 1 and begin[g + 1] - begin[g] == 2:
+                    within[k, begin[g]] = side[k] - added[k, begin[g] + 1]
+                within[k, begin[g + 1] - 1] = side[k]
+            continue
+        aw = a = ac = 0.0
+        for j in range(begin[g], begin[g + 1]):
+            aw += added[0, j]
+            a += added[1, j]
+            within[0, j], within[1, j] = aw, a
+            if counted:
+                ac += added[2, j]
+                within[2, j] = ac
+
+
+def best_root(alone, cuts, limits, price, leaf, tree, totals):
+    """Return (gain, column, cut) of the best root, column -1 for a leaf, which gains `alone`.
+
+    Parameters
+    ----------
+    cuts : (sums left of each cut, where those of each column begin, the given rank of each)
+    limits : (rows of the node, rows that each leaf must have, leaves of the tree)
+    leaf, tree : (float64 (cuts,), float64 (cuts,)), the gains left and right of each cut of a leaf, and of the best
+        tree of at most one level
+    totals : as `ends` of `depth_two` has it
+    """
+    (below, begin, given), (c, least, leaves) = cuts, limits
+    (left, right), (one, two) = leaf, tree
+    best, column, cut = alone, -1, -1
+    for f in range(len(begin) - 1):
+        for j in range(begin[f], begin[f + 1] - 1):
+            if below[j, 2] < least or c - below[j, 2] < least:
+                continue
+            total = one[j] + two[j] - price
+            if leaves < 4.0:
+                total = max(one[j] + right[j], left[j] + two[j]) - price
+            if totals.size:
+                totals[f, given[f, j - begin[f]]] = total
+            if total > best:
+                best, column, cut = total, f, given[f, j - begin[f]]
+    return best, column, cut
+
+
 @kernel
 def depth_two(code, size, moments, rows, ends, price, law, tiny):
     """Return (gain, column, cut) of the root of the best tree of two levels, column -1 for a leaf. The arguments are
@@ -122,17 +190,9 @@ def depth_two(code, size, moments, rows, ends, price, law, tiny):
         two[j] = gain(law, s - below[j, 1], w - below[j, 0], tiny)
     alone = gain(law, s, w, tiny)
     counted = least > 1.0
+    terms = least if counted else 0.0, price, law, tiny
     left, right = one.copy(), two.copy()  # gains of one leaf on either side
-    for f in range(p):  # trees with both splits on one column
-        for i in range(begin[f], begin[f + 1] - 1):
-            for j in range(i + 1, begin[f + 1] - 1):
-                if counted and below[j, 2] - below[i, 2] < least:
-                    continue
-                middle = gain(law, below[j, 1] - below[i, 1], below[j, 0] - below[i, 0], tiny)
-                if not counted or below[i, 2] >= least:
-                    one[j] = max(one[j], left[i] + middle - price)
-                if not counted or c - below[j, 2] >= least:
-                    two[i] = max(two[i], middle + right[j] - price)
+    split_twice(below, begin, c, terms, one, two)
     rare = rarer_rank(dense, many)
     own, added_to = entries_by_row(dense, begin, rare)
     added, within = np.empty((3, begin[p])), np.empty((3, begin[p]))
@@ -156,40 +216,11 @@ def depth_two(code, size, moments, rows, ends, price, law, tiny):
                     if counted:
                         added[2, j] += mc
                 at += 1
-            for g in range(f + 1, p):
-                if rare[g] >= 0:
-                    for k in range(3):
-                        within[k, begin[g]] = added[k, begin[g]]
-                        if rare[g] == 1 and many[g] == 2:
-                            within[k, begin[g]] = below[i, k] - added[k, begin[g] + 1]
-                        within[k, begin[g + 1] - 1] = below[i, k]
-                    continue
-                aw = a = ac = 0.0
-                for j in range(begin[g], begin[g + 1]):
-                    aw += added[0, j]
-                    a += added[1, j]
-                    within[0, j], within[1, j] = aw, a
-                    if counted:
-                        ac += added[2, j]
-                        within[2, j] = ac
-            least_here = least if counted else 0.0
-            left_best, right_best = of_pairs(
-                within, whole, below[i], (w, s, c), after, (least_here, price, law, tiny), one, two
-            )
+            accumulate_ranks(added, below[i], f, begin, rare, counted, within)
+            left_best, right_best = of_pairs(within, whole, below[i], (w, s, c), after, terms, one, two)
             one[i], two[i] = max(one[i], left_best), max(two[i], right_best)
-    best, column, cut = alone, -1, -1
-    for f in range(p):
-        for j in range(begin[f], begin[f + 1] - 1):
-            if below[j, 2] < least or c - below[j, 2] < least:
-                continue
-            total = one[j] + two[j] - price
-            if leaves < 4.0:
-                total = max(one[j] + right[j], left[j] + two[j]) - price
-            if totals.size:
-                totals[f, given[f, j - begin[f]]] = total
-            if total > best:
-                best, column, cut = total, f, given[f, j - begin[f]]
-    return best, column, cut
+    cuts = below, begin, given
+    return best_root(alone, cuts, (c, least, leaves), price, (left, right), (one, two), totals)
 
 
 def rarer_rank(dense, many):

@@ -28,6 +28,119 @@ def part_gain(law, unit, a, b):
     return float(max(0, a, b))
 
 
+def sums_of_cuts(dense, begin, own):
+    """Return (int64 (2, cuts), int64 (cuts,)): the sums and the number of the rows on the left of each cut."""
+    sums, many = np.zeros((2, begin[-1]), np.int64), np.zeros(begin[-1], np.int64)
+    for g in range(len(begin) - 1):
+        for i in range(own.shape[1]):
+            sums[0, begin[g] + dense[g, i]] += own[0, i]
+            sums[1, begin[g] + dense[g, i]] += own[1, i]
+            many[begin[g] + dense[g, i]] += 1
+        for j in range(begin[g] + 1, begin[g + 1]):
+            sums[0, j] += sums[0, j - 1]
+            sums[1, j] += sums[1, j - 1]
+            many[j] += many[j - 1]
+    return sums, many
+
+
+def split_twice(cuts, terms, sides):
+    """Raise the gains of the sides of each cut to those of trees that split once more on the same column; at first they
+    are of one leaf. The arguments are as for `cross_pairs_of_ranks`."""
+    (begin, sums, many, (_, _, n)), (law, unit, least, price), (one, two) = cuts, terms, sides
+    alone, other = one.copy(), two.copy()
+    for g in range(len(begin) - 1):
+        for i in range(begin[g], begin[g + 1] - 1):
+            for j in range(i + 1, begin[g + 1] - 1):
+                if many[j] - many[i] < least:
+                    continue
+                middle = part_gain(law, unit, sums[0, j] - sums[0, i], sums[1, j] - sums[1, i]) - price
+                if many[i] >= least:
+                    one[j] = max(one[j], alone[i] + middle)
+                if n - many[j] >= least:
+                    two[i] = max(two[i], middle + other[j])
+
+
+def first_of_ranks(ranks, wide, order):
+    """Write the rows of a column to `order` by rising rank; return where the rows of each of its `wide` ranks begin,
+    int64 (wide + 1,)."""
+    first = np.zeros(wide + 1, np.int64)
+    for i in range(len(ranks)):
+        first[ranks[i] + 1] += 1
+    for u in range(wide):
+        first[u + 1] += first[u]
+    place = first.copy()
+    for i in range(len(ranks)):
+        order[place[ranks[i]]] = i
+        place[ranks[i]] += 1
+    return first
+
+
+def cross_pairs_of_ranks(f, rare, by_rank, few, cuts, terms, sides):
+    """Raise the gains of the sides of the cuts of column f, and of the cuts of the columns of two ranks behind it, to
+    those of trees with one cut of each.
+
+    Parameters
+    ----------
+    rare : as `rarer_sides` returns
+    by_rank : (sums of each row, rows by rising rank of f, where those of each rank begin)
+    few : int64 (3, columns), becomes the sums of the rows of the rarer rank at most at a cut
+    cuts : (where the cuts of each column begin; as `sums_of_cuts` returns; the two sums and the number of all rows)
+    terms : (law, unit, rows that each leaf must have, price)
+    sides : float64 (cuts,) twice, the gains of the trees left and right of each cut
+    """
+    (rarer, starts, beside), (own, order, first), (begin, sums, many, every) = rare, by_rank, cuts
+    (one, two), (law, unit, least, price) = sides, terms
+    few[:] = 0
+    for u in range(len(first) - 2):
+        for at in range(first[u], first[u + 1]):
+            row = order[at]
+            for e in range(starts[row], starts[row + 1]):
+                few[0, beside[e]] += own[0, row]
+                few[1, beside[e]] += own[1, row]
+                few[2, beside[e]] += 1
+        i, left, right = begin[f] + u, -np.inf, -np.inf
+        side = sums[0, i], sums[1, i], many[i]
+        for g in range(f + 1, len(rarer)):
+            if rarer[g] < 0:
+                continue
+            j, part = begin[g], (few[0, g], few[1, g], few[2, g])
+            if rarer[g] == 1:
+                part = side[0] - part[0], side[1] - part[1], side[2] - part[2]
+            both, over, below, none = four_gains(law, unit, least, part, side, (sums[0, j], sums[1, j], many[j]), every)
+            left, right = max(left, both + over), max(right, below + none)
+            one[j] = max(one[j], both + below - price)
+            two[j] = max(two[j], over + none - price)
+        one[i], two[i] = max(one[i], left - price), max(two[i], right - price)
+
+
+def cross_columns(f, g, ranks, by_rank, held, cuts, terms, sides):
+    """Do the same for the cuts of column f and of one column g of more ranks, `ranks` int64 (rows,). `held`, int64 (3,
+    ranks), becomes the sums of the rows of each rank of g at most at a cut of f."""
+    (own, order, first), (begin, sums, many, every) = by_rank, cuts
+    (one, two), (law, unit, least, price) = sides, terms
+    held[:, : begin[g + 1] - begin[g]] = 0
+    for u in range(len(first) - 2):
+        for at in range(first[u], first[u + 1]):
+            row = order[at]
+            v = ranks[row]
+            held[0, v] += own[0, row]
+            held[1, v] += own[1, row]
+            if least > 1:
+                held[2, v] += 1
+        i, a, b, c, left, right = begin[f] + u, 0, 0, 0, -np.inf, -np.inf
+        side = sums[0, i], sums[1, i], many[i]
+        for v in range(begin[g + 1] - begin[g] - 1):
+            j = begin[g] + v
+            a, b, c = a + held[0, v], b + held[1, v], c + held[2, v]
+            both, over, below, none = four_gains(
+                law, unit, least, (a, b, c), side, (sums[0, j], sums[1, j], many[j]), every
+            )
+            left, right = max(left, both + over), max(right, below + none)
+            one[j] = max(one[j], both + below - price)
+            two[j] = max(two[j], over + none - price)
+        one[i], two[i] = max(one[i], left - price), max(two[i], right - price)
+
+
 @kernel
 def root_costs(rank, moments, rows, told, laws, price, least, leaves):
     """Return (column, cut, cost) of each cut whose sides have enough rows, as arrays, with the best tree of at most
@@ -51,103 +164,30 @@ def root_costs(rank, moments, rows, told, laws, price, least, leaves):
     for i in range(n):
         own[0, i], own[1, i] = moments[0, rows[i]], moments[1, rows[i]]
     w, s = own[0].sum(), own[1].sum()
-    sums, many = np.zeros((2, begin[p]), np.int64), np.zeros(begin[p], np.int64)
+    sums, many = sums_of_cuts(dense, begin, own)
     for g in range(p):
-        for i in range(n):
-            sums[0, begin[g] + dense[g, i]] += own[0, i]
-            sums[1, begin[g] + dense[g, i]] += own[1, i]
-            many[begin[g] + dense[g, i]] += 1
         for j in range(begin[g], begin[g + 1]):
-            if j > begin[g]:
-                sums[0, j] += sums[0, j - 1]
-                sums[1, j] += sums[1, j - 1]
-                many[j] += many[j - 1]
             column[j] = g
             one[j] = part_gain(law, unit, sums[0, j], sums[1, j])
             two[j] = part_gain(law, unit, w - sums[0, j], s - sums[1, j])
-    cuts = np.minimum(many, n - many) >= least
+    allowed = np.minimum(many, n - many) >= least
     if leaves == 2:
-        return column[cuts], given[: begin[p]][cuts], told - (one + two)[cuts] + price
+        return column[allowed], given[: begin[p]][allowed], told - (one + two)[allowed] + price
     alone, other = one.copy(), two.copy()
-    for g in range(p):  # both splits on one column
-        for i in range(begin[g], begin[g + 1] - 1):
-            for j in range(i + 1, begin[g + 1] - 1):
-                if many[j] - many[i] < least:
-                    continue
-                middle = part_gain(law, unit, sums[0, j] - sums[0, i], sums[1, j] - sums[1, i]) - price
-                if many[i] >= least:
-                    one[j] = max(one[j], alone[i] + middle)
-                if n - many[j] >= least:
-                    two[i] = max(two[i], middle + other[j])
-    widest = 0
-    for g in range(p):
-        widest = max(widest, begin[g + 1] - begin[g])
-    held = np.zeros((3, widest), np.int64)  # by rank of g the sums of the rows at most at the cut of f
-    few = np.zeros((3, p), np.int64)  # by column of two ranks the rows of the rarer one
+    cuts, terms, sides = (begin, sums, many, (w, s, n)), (law, unit, least, price), (one, two)
+    split_twice(cuts, terms, sides)
+    few, held = np.zeros((3, p), np.int64), np.zeros((3, n), np.int64)
     rarer, starts, beside = rarer_sides(dense, begin)
     for f in range(p):
-        first = np.zeros(begin[f + 1] - begin[f] + 1, np.int64)  # by rank of f where its rows begin in `order`
-        for i in range(n):
-            first[dense[f, i] + 1] += 1
-        for u in range(len(first) - 1):
-            first[u + 1] += first[u]
-        place = first.copy()
-        for i in range(n):
-            order[place[dense[f, i]]] = i
-            place[dense[f, i]] += 1
-        every, few[:] = (w, s, n), 0
-        for u in range(len(first) - 2):
-            for at in range(first[u], first[u + 1]):
-                row = order[at]
-                for e in range(starts[row], starts[row + 1]):
-                    g = beside[e]
-                    few[0, g] += own[0, row]
-                    few[1, g] += own[1, row]
-                    few[2, g] += 1
-            i, left, right = begin[f] + u, -np.inf, -np.inf
-            side = sums[0, i], sums[1, i], many[i]
-            for g in range(f + 1, p):
-                if rarer[g] < 0:
-                    continue
-                j, part = begin[g], (few[0, g], few[1, g], few[2, g])
-                if rarer[g] == 1:
-                    part = side[0] - part[0], side[1] - part[1], side[2] - part[2]
-                both, over, below, none = four_gains(
-                    law, unit, least, part, side, (sums[0, j], sums[1, j], many[j]), every
-                )
-                left, right = max(left, both + over), max(right, below + none)
-                one[j] = max(one[j], both + below - price)
-                two[j] = max(two[j], over + none - price)
-            one[i], two[i] = max(one[i], left - price), max(two[i], right - price)
+        by_rank = own, order, first_of_ranks(dense[f], begin[f + 1] - begin[f], order)
+        cross_pairs_of_ranks(f, (rarer, starts, beside), by_rank, few, cuts, terms, sides)
         for g in range(f + 1, p):
-            wide = begin[g + 1] - begin[g]
-            if wide <= 2:
-                continue
-            held[:, :wide] = 0
-            for u in range(len(first) - 2):
-                for at in range(first[u], first[u + 1]):
-                    row = order[at]
-                    v = dense[g, row]
-                    held[0, v] += own[0, row]
-                    held[1, v] += own[1, row]
-                    if least > 1:
-                        held[2, v] += 1
-                i, a, b, c, left, right = begin[f] + u, 0, 0, 0, -np.inf, -np.inf
-                side = sums[0, i], sums[1, i], many[i]
-                for v in range(wide - 1):
-                    j = begin[g] + v
-                    a, b, c = a + held[0, v], b + held[1, v], c + held[2, v]
-                    both, over, below, none = four_gains(
-                        law, unit, least, (a, b, c), side, (sums[0, j], sums[1, j], many[j]), every
-                    )
-                    left, right = max(left, both + over), max(right, below + none)
-                    one[j] = max(one[j], both + below - price)
-                    two[j] = max(two[j], over + none - price)
-                one[i], two[i] = max(one[i], left - price), max(two[i], right - price)
+            if begin[g + 1] - begin[g] > 2:
+                cross_columns(f, g, dense[g], by_rank, held, cuts, terms, sides)
     gains = one + two
     if leaves > 0:
         gains = np.maximum(one + other, alone + two)
-    return column[cuts], given[: begin[p]][cuts], told - gains[cuts] + price
+    return column[allowed], given[: begin[p]][allowed], told - gains[allowed] + price
 
 
 @kernel
