@@ -22,6 +22,7 @@ HELP = "Address of the scheduler; local starts a cluster with {} workers."  # of
 METAVAR = "ADDRESS|local"
 
 RETRIES = 3  # of a task whose worker was lost
+ATTEMPTS = 3  # losses of processes in a row, with no task finished in between, after which one more ends the work
 
 
 @frozen_class

@@ -8,6 +8,7 @@ import zlib
 
 from odtc.base.memory import require_memory
 
+GZIP = b"\x1f\x8b"  # the first bytes of gzip data
 PIECE = 1 << 20  # bytes that are unpacked at once
 SMALL = 1 << 26  # bytes that any packed file may hold
 RATIO = 250  # times its size that a larger one may hold: aligned model files pack to about a fiftieth

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from odtc.model.blocks import Block, NamedBlock
 
 TOLERANCE = 1e-6  # what solvers promise for rows, bounds, integrality and reduced costs
-ROUNDING = 1e-9  # of an objective, relative: two sums of the same numbers differ by less
+ROUNDING = 1e-9  # relative: two sums of the same numbers, such as an objective or a score, differ by less
 # What a point may cost less than its tree, as each row and column is off by a tolerance: below any price of an error
 # that a model is written of (odtc.workflow.compiling).
 OFF = 10 * TOLERANCE

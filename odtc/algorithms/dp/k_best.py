@@ -18,7 +18,7 @@ from odtc.base.memory import available
 from odtc.base.value_class import value_class
 
 STATE_BYTES = 2000  # bytes of a visited state, in addition to two numbers for each split that may pay there
-TREE_BYTES = 300  # bytes of a tree that is known or a candidate at a state
+TREE_BYTES = 300  # bytes of a tree that is a candidate at a state, and of each node of a tree in a list
 
 
 class OutOfMemory(Exception):

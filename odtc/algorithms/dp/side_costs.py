@@ -8,9 +8,8 @@ most expensive one.
 import numpy as np
 
 from odtc.algorithms.dp.state_graph import Rows
-from odtc.algorithms.thresholds.binary_triples import two_levels
+from odtc.algorithms.thresholds.binary_triples import TABLE, two_levels
 
-TABLE = 2**27  # maximum bytes of the sums over triples of splits
 DIGITS = 6  # maximum decimal places of losses that are counted as whole numbers
 MOST_WHOLE = 2**29  # maximum sum of whole losses; int32 can represent three times as much
 ROUNDING = 64 * float(np.finfo(float).eps)  # rounding error of a sum of decimals, relative to the largest loss

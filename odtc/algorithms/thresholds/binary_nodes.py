@@ -18,11 +18,10 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.algorithms.thresholds.binary_pairs import best_pair, pair_sums
-from odtc.algorithms.thresholds.binary_triples import height_four, height_three
+from odtc.algorithms.thresholds.binary_triples import TABLE, height_four, height_three
 from odtc.algorithms.thresholds.ranks import NONE, RankedRows
 from odtc.base.whole_numbers import MAX_FLOAT32
 
-TABLE = 2**27  # maximum bytes of the sums over triples of splits
 SETS = 2**27  # maximum bytes of the stored sets of entries with the costs of their best trees of height 3
 FEW_SETS = 2**10  # initial number of these sets
 NOTHING = np.zeros((0, 0), np.int64)  # in place of row counts that are not needed

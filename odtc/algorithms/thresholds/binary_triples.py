@@ -20,6 +20,8 @@ import numpy as np
 
 from odtc.base.kernels import kernel
 
+TABLE = 2**27  # maximum bytes of the sums over triples of splits, which are stored at once
+
 
 def triples(entries, n, first, column, label, gain, stride, place, m, room):
     """Return the sums over triples, pairs and single splits, of some entries.

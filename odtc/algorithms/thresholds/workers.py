@@ -21,11 +21,10 @@ from typing import Any
 
 from odtc.base import cluster as clusters
 from odtc.base import deadline, system, threads
+from odtc.base.cluster import ATTEMPTS, RETRIES
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, OdtcError
 
-ATTEMPTS = 3  # losses of processes in a row, with no part finished in between, after which one more ends the team
-RETRIES = 3  # for a part whose cluster worker was lost
 GIVEN_UP = "lost again and again, the proof continues in this process only"
 LOOK = 2.0  # seconds between two checks by a cluster worker whether its part is still wanted
 

@@ -13,7 +13,7 @@ from odtc.base.wording import option
 from odtc.errors import DataError
 
 UTF_8, UTF_16 = "utf-8-sig", "utf-16"  # both without their mark
-GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"  # the first bytes of gzip data, as in odtc.base.compression, which few tables need
 WHOLE = 1 << 20  # bytes of the pieces of a text that is read whole
 WINDOWS = "cp1252"  # the most frequent encoding without a mark that is not UTF-8; Latin-1 is nearly a part of it
 

@@ -18,11 +18,11 @@ import joblib
 
 from odtc.base import system
 from odtc.base.atomic_write import write_text
+from odtc.base.cluster import ATTEMPTS
 from odtc.base.value_class import value_class
 from odtc.base.wording import as_here
 from odtc.errors import OdtcError, OutputError
 
-ATTEMPTS = 3  # times in succession that workers may be lost without a finished task in between
 EACH = 2  # least number of bundles of tasks for each process, so that no process is idle at the end
 
 

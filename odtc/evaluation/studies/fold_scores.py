@@ -8,13 +8,12 @@ from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, valida
 from odtc.data.dataset import Dataset
 from odtc.data.task import TASKS
 from odtc.errors import OdtcError
-from odtc.model.feasibility import is_close
+from odtc.model.feasibility import ROUNDING, is_close
 from odtc.trees.attack import is_robust
 from odtc.trees.tree import Tree
 from odtc.workflow.posing import pose_run
 from odtc.workflow.specification import RunSpec
 
-ROUNDING = 1e-9  # of scores, on another machine
 MAYBE = (None, NUMBER)
 SCORES = ("accuracy", "balanced_accuracy", "figure", "robust_accuracy")
 # A finished fit (odtc.evaluation.cross_validation.Fold) as JSON, except for its position in a study.

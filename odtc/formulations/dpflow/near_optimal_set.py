@@ -20,13 +20,13 @@ from odtc.base import deadline
 from odtc.base.whole_numbers import as_written
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.heuristics.ranked_splits import RankedSplits
+from odtc.model.feasibility import ROUNDING
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.exact_objective import WholeCosts, comparable_cost, plain_costs, same_objective
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
 MOST_CELLS = 20_000_000  # maximum size of the table of trees by branch nodes and cost
-ROUNDING = 1e-9  # error of sums that are not whole numbers, relative to the largest cost of all rows
 PROOF = 0.5  # fraction of the time for the proof of the best tree
 COUNT = 0.7  # fraction of the time that then remains, for the count
 

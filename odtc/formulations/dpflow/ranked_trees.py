@@ -13,7 +13,7 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.engines import FEW_TESTS
-from odtc.algorithms.dp.k_best import Derivations, DerivedTree, OutOfMemory
+from odtc.algorithms.dp.k_best import TREE_BYTES, Derivations, DerivedTree, OutOfMemory
 from odtc.algorithms.near_optimal.constrained_list import ConstrainedList, OpenCases
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds.rank_search import RankSearch
@@ -32,7 +32,6 @@ from odtc.problem.exact_objective import WholeCosts, plain_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
-TREE_BYTES = 300  # bytes of each node of a tree in a list
 FIRST_STEP = 0.0005  # of the best cost: how much more the trees after those of this cost may cost at first
 OR_LISTED = ", or add --pool K, which lists the best K that satisfy it"
 

@@ -23,7 +23,7 @@ from odtc.algorithms.dp.lagrangian_flow import Flow, FlowLevel, tie_tolerance
 from odtc.algorithms.dp.pareto import Budgets, label_points, stump_points
 from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow, fix_columns, join_points
 from odtc.algorithms.dp.state_expansion import generate
-from odtc.algorithms.dp.state_graph import Rows
+from odtc.algorithms.dp.state_graph import HALF, Rows
 from odtc.base.wording import param
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulations.dpflow import path_constraints, size_estimate
@@ -42,7 +42,6 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 ROUNDED = 1e-11  # relative to cost and uses: sums over the same rows in another order differ by less
 TOLD_APART = 2.0**42  # sums up to it are whole numbers that tie_tolerance and ROUNDED keep apart
-HALF = 0.5  # of a unit; a valid tolerance, because all sums are whole numbers
 LARGEST = 1e5  # maximum coefficient of a bound in a file; larger ones are scaled down by a power of two
 
 

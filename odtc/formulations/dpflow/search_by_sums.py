@@ -27,14 +27,13 @@ from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow.forms.moments import by_moments, takes
 from odtc.formulations.dpflow.forms.moments_certificate import certify_leaf_sums
 from odtc.formulations.dpflow.forms.moments_limits import limited, limits_of, scales_of
-from odtc.formulations.dpflow.searched import Searched
+from odtc.formulations.dpflow.searched import REPORT_SECONDS, Searched
 from odtc.problem.branch_penalty import exact_price, objective
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.exact_objective import comparable_cost
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, nested_splits, settle
 
-OFTEN = 0.05  # seconds between two reports
 GROWN = 2e6  # rows times columns; up to this size, a tree can still be made deeper quickly after the time limit
 MANY = 32  # distinct target values; with more, the search for medians uses sorted rows
 FEW_TREES = 20_000  # cuts to the power of the depth; up to this number all trees are compared, for any rounding
@@ -215,7 +214,7 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched,
     phase = f"depth {depth}"
 
     def report(lower: float, upper: float) -> None:
-        if tell is not None and time.monotonic() > told[0] + OFTEN:
+        if tell is not None and time.monotonic() > told[0] + REPORT_SECONDS:
             told[0] = time.monotonic()
             tell(in_objective * lower, in_objective * upper, phase)
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from odtc.base.value_class import value_class
 from odtc.trees.heap_tree import HeapTree
 
+REPORT_SECONDS = 0.05  # seconds between two reports of a search on its progress
+
 
 @value_class
 class Fewest:

@@ -25,7 +25,7 @@ from odtc.base import deadline
 from odtc.base.whole_numbers import MAX_EXACT
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow.forms import ROWS
-from odtc.formulations.dpflow.searched import Fewest, Searched
+from odtc.formulations.dpflow.searched import REPORT_SECONDS, Fewest, Searched
 from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.branch_penalty import objective
 from odtc.problem.constraints.constraint import broken, least_rows
@@ -54,7 +54,6 @@ TREES, TURN = 0.3, 0.5  # seconds for better trees, per second of search for a b
 SOME = 1e7  # the search for the fewest leaves may evaluate nodes with this many entries,
 FEWEST = 0.15  # or this fraction of the evaluations of the proof, whichever is more
 LOOKS = 1e7  # the search for the fewest columns may evaluate splits with at least this many entries
-OFTEN = 0.05  # seconds between two reports
 LARGE = 1e5  # rows times columns; above it, a tree over PARTS bins of each column is searched for first
 PARTS = 16  # bins of a column, with about equally many rows
 COARSE = 0.5  # fraction of the time for the tree over bins
@@ -513,7 +512,7 @@ class ThresholdSearch:
 
     def _say(self):
         """Report the bound and the best tree, unless the last report is recent."""
-        if self.tell is not None and time.monotonic() > self.told + OFTEN:
+        if self.tell is not None and time.monotonic() > self.told + REPORT_SECONDS:
             self.told = time.monotonic()
             self.tell(self.bound, self.upper, self.phase)
 

@@ -23,7 +23,7 @@ from odtc.base.json_schema import TEXT, WHOLE
 from odtc.base.kernels import kernel
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
-from odtc.verification.leaf_sums.squares import whole
+from odtc.verification.leaf_sums.squares import NEAR, whole
 
 TASK = "linear"
 SHAPE = {
@@ -34,7 +34,6 @@ SHAPE = {
 ROUNDS = SINGLE = False
 LARGEST_SCALE = 10**40
 PART, MOST_ROWS, MOST_PARTS = 36, 2**26, 10  # bits of a part, rows whose parts can be added, parts of a sum
-NEAR = 1e-12  # upper bound on the error of a few sums of costs in doubles, relative to the squares of all rows
 STATED = Fraction(1, 10**9)  # extra cost of the line of a leaf, relative to the squared error around one number
 DOUBLE = Fraction(1, 2**52)  # relative: more than the rounding of a slope or an intercept
 ROUND = 2.0**-96  # relative: more than the error of a product of pairs of doubles

@@ -28,7 +28,7 @@ SHAPE = {"number_scale?": WHOLE, "number_bits?": WHOLE, "claim": TEXT}
 MOST_BITS = 1000  # maximum number of bits of a scale that is a power of two
 MOST_DIGITS = 700  # maximum number of digits of a double times a power of two of MOST_BITS bits
 ROUNDS = False  # whether a cost is only known to be between two ends
-NEAR = 1e-12  # relative to the squares of all rows; smaller differences of floats are compared in rationals
+NEAR = 1e-12  # more than the error of a few sums of doubles, relative to the squares of all rows
 SINGLE = False  # whether a row that differs from all others may cost something as a leaf
 
 

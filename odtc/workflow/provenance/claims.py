@@ -14,7 +14,7 @@ import numpy as np
 
 from odtc.base.atomic_write import stem_of
 from odtc.base.commit import MODELS
-from odtc.base.compression import gunzip
+from odtc.base.compression import GZIP, gunzip
 from odtc.errors import ModelError, OdtcError, SolutionError
 from odtc.fileformats.model_files import names_in_file, read_model
 from odtc.fileformats.solution_files import RawPoint
@@ -25,8 +25,6 @@ from odtc.model.points import align, name_list
 from odtc.model.solution import Solution, Termination
 from odtc.workflow.manifest import SUFFIX, Manifest
 from odtc.workflow.provenance.in_memory import is_same, of_edited, unproved
-
-PACKED = b"\x1f\x8b"  # what gzip begins with
 
 
 def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Path) -> tuple[Model, Solution]:
@@ -134,7 +132,7 @@ def model_file(manifest: Manifest, content: str, path) -> tuple[Path, bytes] | N
     for place in (Path(stem + ending) for stem in stems for ending in MODELS):
         try:
             data = place.read_bytes() if place.is_file() else b""
-            data = gunzip(data) if data[:2] == PACKED else data
+            data = gunzip(data) if data.startswith(GZIP) else data
         except (OSError, EOFError, zlib.error, OdtcError):  # one that is damaged has another content
             continue
         if data and hashlib.sha256(data).hexdigest() == content:

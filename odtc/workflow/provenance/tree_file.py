@@ -17,7 +17,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import OdtcError, TreeError
-from odtc.model.feasibility import Check, is_close
+from odtc.model.feasibility import ROUNDING, Check, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import Solution
 from odtc.problem.exact_objective import same_objective
@@ -41,7 +41,6 @@ from odtc.workflow.results.fit import Fit, Unsolved
 from odtc.workflow.run_record import read_solving
 
 # Statements of a certificate that are not about its rows, or that are compared separately.
-ROUNDING = 1e-9  # relative to the greatest number of a leaf: more than the rounding of its sums
 APART = ("depth", "n_candidate_splits", "all_splits", "constraints")
 
 

@@ -25,7 +25,8 @@ from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
 from odtc.data.threshold_scales import Scales
 from odtc.formulations.dpflow.floors.splits_of_tree import SplitsOfTree
-from odtc.formulations.dpflow.threshold_search import OFTEN, bound_first
+from odtc.formulations.dpflow.searched import REPORT_SECONDS
+from odtc.formulations.dpflow.threshold_search import bound_first
 from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
@@ -223,7 +224,7 @@ class BoundBySearch:
 
     def _look(self) -> None:
         deadline.check()
-        if time.monotonic() > self._told + OFTEN:
+        if time.monotonic() > self._told + REPORT_SECONDS:
             self._say()
 
     def _say(self) -> None:
