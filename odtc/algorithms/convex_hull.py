@@ -17,10 +17,10 @@ from odtc.base import deadline
 from odtc.base.value_class import value_class
 
 TOLERANCE = 1e-9  # of a coordinate, in units of its range over the points
-BATCH = 512  # points that are tried at once
-CELLS = 20_000_000  # of a table of products stored at once
+POINTS_AT_ONCE = 512  # points that are tried at once
+TABLE_CELLS = 20_000_000  # of a table of products stored at once
 QHULL = 4  # dimensions up to which Qhull finds the extreme points quickly
-STEPS = 40  # times the dimension: of Wolfe's algorithm, before a linear program decides
+MAX_STEPS = 40  # times the dimension: of Wolfe's algorithm, before a linear program decides
 INSIDE, OUTSIDE, OPEN = 1, 2, 0
 
 
@@ -126,10 +126,10 @@ class _Search:
         far = np.abs(self.points - self.points.mean(axis=0)).sum(axis=1)
         queue = np.argsort(-far, kind="stable")
         while len(queue := queue[self.open[queue]]):
-            for begin in range(0, len(queue), BATCH):
+            for begin in range(0, len(queue), POINTS_AT_ONCE):
                 if deadline.is_over():
                     return
-                part = queue[begin : begin + BATCH]
+                part = queue[begin : begin + POINTS_AT_ONCE]
                 self._try(part[self.open[part]])
 
     def _seed(self) -> None:
@@ -163,7 +163,7 @@ class _Search:
     def _farthest(self, directions: np.ndarray) -> None:
         """Keep the points that are farthest in these directions, because they are extreme."""
         at = np.flatnonzero(self.open)
-        step = max(1, CELLS // max(1, len(at)))
+        step = max(1, TABLE_CELLS // max(1, len(at)))
         for begin in range(0, len(directions), step):
             self._keep(at[np.unique((self.points[at] @ directions[begin : begin + step].T).argmax(axis=0))])
 
@@ -207,12 +207,12 @@ def nearest_points(E: np.ndarray, P: np.ndarray, tolerance: float):
     state = np.zeros(n, np.int8)
     slots, weight, w = np.zeros((n, k), np.int64), np.zeros((n, k)), np.zeros((n, d))
     squares = (E * E).sum(axis=1)
-    step = max(1, CELLS // len(E))
+    step = max(1, TABLE_CELLS // len(E))
     for begin in range(0, n, step):
         at = np.arange(begin, min(n, begin + step))
         S, lam, used = np.zeros((len(at), k), np.int64), np.zeros((len(at), k)), np.zeros((len(at), k), bool)
         S[:, 0], lam[:, 0], used[:, 0] = (squares - 2 * P[at] @ E.T).argmin(axis=1), 1.0, True
-        for _ in range(STEPS * d):
+        for _ in range(MAX_STEPS * d):
             if deadline.is_over():
                 return state, slots, weight, w
             V = E[S] - P[at][:, None, :]

@@ -13,7 +13,7 @@ import numpy as np
 
 from odtc.base.whole_numbers import MAX_INT64
 
-BLOCK = 2**15  # rows that are processed together while they are in the cache
+ROWS_AT_ONCE = 2**15  # rows that are processed together while they are in the cache
 ODD = tuple(np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93))  # their products spread all bits
 
 
@@ -79,11 +79,11 @@ def _append(key: np.ndarray, code: np.ndarray | Looked, many: int) -> None:
 
 def _blocks(n: int) -> Iterator[slice]:
     """Return slices of n rows, some rows at a time, so that the temporary arrays of each stay in the cache."""
-    return (slice(begin, min(n, begin + BLOCK)) for begin in range(0, n, BLOCK))
+    return (slice(begin, min(n, begin + ROWS_AT_ONCE)) for begin in range(0, n, ROWS_AT_ONCE))
 
 
 def _all_differ(key: np.ndarray) -> bool:
-    for some in (key[:BLOCK], key):  # most often the first rows have two equal ones
+    for some in (key[:ROWS_AT_ONCE], key):  # most often the first rows have two equal ones
         ordered = np.sort(some)
         if (ordered[1:] == ordered[:-1]).any():
             return False

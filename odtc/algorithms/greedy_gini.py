@@ -19,7 +19,7 @@ import numpy as np
 from odtc.base.value_class import value_class
 
 PURE = 8 * float(np.finfo(float).eps)  # an impurity below this is rounding
-TOGETHER = 2**16  # rows whose columns with one cut are added up at a time
+ROWS_AT_ONCE = 2**16  # rows whose columns with one cut are added up at a time
 EQUAL = 1e-12  # scores that differ by less, relative to the weight of the node, are equal
 
 
@@ -169,8 +169,8 @@ def _single(table: Table, rows, weights, copies):
     if not len(table.single):
         return
     left, n = np.zeros((len(table.single), weights.shape[1])), np.zeros(len(table.single))
-    for begin in range(0, len(rows), TOGETHER):
-        some = slice(begin, begin + TOGETHER)
+    for begin in range(0, len(rows), ROWS_AT_ONCE):
+        some = slice(begin, begin + ROWS_AT_ONCE)
         on_left = (table.rank[np.ix_(rows[some], table.single)] == 0).astype(np.float64)
         left += on_left.T @ weights[some]
         n += on_left.T @ copies[some]

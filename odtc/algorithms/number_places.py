@@ -10,9 +10,9 @@ many columns.
 
 import numpy as np
 
-MOST = 2048  # numbers: the table has then 2^20 slots
+MAX_NUMBERS = 2048  # numbers: the table has then 2^20 slots
 LEAST_CELLS = 2**13  # with fewer to look up, the table is not worth it
-TRIES = 100  # random multipliers for a table without collisions
+MAX_MULTIPLIERS = 100  # random multipliers for a table without collisions
 
 
 class NumberPlaces:
@@ -27,12 +27,12 @@ class NumberPlaces:
     def of(cls, numbers: np.ndarray) -> "NumberPlaces | None":
         """Return the table of different numbers, results of `bits_of`; None for none, for too many, or if no
         multiplier was found."""
-        if not 0 < len(numbers) <= MOST:
+        if not 0 < len(numbers) <= MAX_NUMBERS:
             return None
         n = len(numbers)
         shift = np.uint64(64 - max(n.bit_length(), (n * n // 5).bit_length()))
         random = np.random.default_rng(0)  # any multipliers work: the codes do not depend on them
-        for multiplier in random.integers(0, 2**64, TRIES, dtype=np.uint64) | np.uint64(1):
+        for multiplier in random.integers(0, 2**64, MAX_MULTIPLIERS, dtype=np.uint64) | np.uint64(1):
             if len(np.unique((numbers * multiplier) >> shift)) == n:
                 return cls(numbers, multiplier, shift)
         return None

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-FEW = 500  # rows that a program with many begins with, and that are added at once
+FIRST_ROWS = 500  # rows that a program with many begins with, and that are added at once
 WAYS = (
     (1e-10, False),
     (1e-8, False),
@@ -19,7 +19,7 @@ def solve_lp(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:
     none is found in this many seconds. If there are many rows, few of them hold with equality, so the rows that the
     solution for some of them violates most are added until it violates none."""
     end, taken = time.monotonic() + seconds, np.zeros(A.shape[0], bool)
-    taken[np.linspace(0, A.shape[0] - 1, FEW).astype(int) if A.shape[0] > 4 * FEW else slice(None)] = True
+    taken[np.linspace(0, A.shape[0] - 1, FIRST_ROWS).astype(int) if A.shape[0] > 4 * FIRST_ROWS else slice(None)] = True
     while True:
         found = _ended(cost, A[taken], b[taken], bounds, end)
         if found.status == 3 and not taken.all():  # the rows so far do not bound it
@@ -28,7 +28,7 @@ def solve_lp(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:
         if found.status:
             return None
         over = np.where(taken, 0.0, A @ found.x - b)
-        worst = np.argsort(-over)[:FEW]
+        worst = np.argsort(-over)[:FIRST_ROWS]
         worst = worst[over[worst] > WAYS[0][0]]
         if not len(worst):
             return found.x

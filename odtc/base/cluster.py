@@ -16,8 +16,8 @@ OPEN = (
     "note: until this ends, every user of this machine can connect to its workers and run code as you, because the "
     "package cryptography, which makes keys, is not installed; on a machine that you share leave out {}"
 )
-FIRST = 10  # seconds in which a scheduler has to answer at first
-PATIENCE = 30  # seconds in which one that is lost may come back
+ANSWER_SECONDS = 10  # seconds in which a scheduler has to answer at first
+RETURN_SECONDS = 30  # seconds in which one that is lost may come back
 HELP = "Address of the scheduler; local starts a cluster with {} workers."  # of the option in commands
 METAVAR = "ADDRESS|local"
 
@@ -42,7 +42,7 @@ class Cluster:
     direct: bool = False
     keys: Any = None
 
-    def client(self, patience: float = PATIENCE) -> Any:
+    def client(self, patience: float = RETURN_SECONDS) -> Any:
         """Return a new distributed.Client, a context manager. Raises OSError if the scheduler does not answer within
         `patience` seconds."""
         from distributed import Client
@@ -91,7 +91,7 @@ def connected(address: str, workers: int, say: Callable[[str], object] = lambda 
             if not started.security.require_encryption:
                 say(OPEN.format(option("cluster")))
         try:
-            with found.client(FIRST) as client:
+            with found.client(ANSWER_SECONDS) as client:
                 if address != LOCAL:
                     found = Cluster(address, client.dashboard_link)
         except (OSError, ValueError, TypeError) as problem:  # the last for tls:// without keys

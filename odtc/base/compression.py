@@ -9,7 +9,7 @@ import zlib
 from odtc.base.memory import require_memory
 
 GZIP = b"\x1f\x8b"  # the first bytes of gzip data
-PIECE = 1 << 20  # bytes that are unpacked at once
+PIECE_BYTES = 1 << 20  # bytes that are unpacked at once
 SMALL = 1 << 26  # bytes that any packed file may hold
 RATIO = 250  # times its size that a larger one may hold: aligned model files pack to about a fiftieth
 
@@ -47,7 +47,7 @@ def gunzip(data: bytes) -> bytes:
     most, parts, size = most_unpacked(len(data)), [], 0
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            while part := stream.read(PIECE):
+            while part := stream.read(PIECE_BYTES):
                 parts.append(part)
                 size += len(part)
                 if size > most:

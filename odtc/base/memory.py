@@ -32,23 +32,23 @@ def available() -> int | None:
     return min(found, default=None)
 
 
-FEW = 2**22  # bytes
-SHARE = 0.5  # of the free memory, for the check of a file that anybody may have written
+UNCHECKED_BYTES = 2**22  # bytes
+FREE_SHARE = 0.5  # of the free memory, for the check of a file that anybody may have written
 
 
 @contextlib.contextmanager
 def limited(what: str, error: type[Exception]) -> Iterator[None]:
-    """Inside, this process may take SHARE of the memory that is free, and no more.
+    """Inside, this process may take FREE_SHARE of the memory that is free, and no more.
 
     Raises `error` with a sentence that names `what` takes more. Systems without such a limit (Windows, macOS) end the
     process if there is none left.
     """
     room = available()
     try:
-        with address_space_limited(None if room is None else int(room * SHARE)):
+        with address_space_limited(None if room is None else int(room * FREE_SHARE)):
             yield
     except MemoryError:
-        told = "" if room is None else f" than {room * SHARE / 2**30:,.1f} GiB, half of the free memory"
+        told = "" if room is None else f" than {room * FREE_SHARE / 2**30:,.1f} GiB, half of the free memory"
         raise error(
             f"{what} needs more memory{told}; close other programs, or use a machine with more memory"
         ) from None
@@ -61,7 +61,7 @@ def smaller() -> str:
 
 def require_memory(size: float, what: str, instead: str = "") -> None:
     """Raise ModelError if `size` bytes are more than the free memory."""
-    room = available() if size > FEW else None  # the query takes longer than filling so little
+    room = available() if size > UNCHECKED_BYTES else None  # the query takes longer than filling so little
     if room is not None and size > room:
         raise ModelError(
             f"{what} would take about {size / 2**30:,.1f} GiB of memory, {max(room, 0) / 2**30:,.1f} GiB are free; "

@@ -79,7 +79,7 @@ ENCODINGS = Registry(
     Contract(always=(Encoding,), unfit=_unfit),
     "odtc.encodings",
 )
-MANY = 8  # splits per scale, on average, from which on ranks are stored instead of a column for each split
+RANKED_SPLITS = 8  # splits per scale, on average, from which on ranks are stored instead of a column for each split
 MOST_OF_LEVELS = 40_000_000  # results (rows · splits) of a text column with a different word in nearly every row
 BETWEEN_ENDS = ("auto", "subsets", "thresholds")  # encodings of thresholds between all numbers
 PATIENCE = 2.0  # seconds that encoding may take even after a limit, because without it there is no tree
@@ -403,7 +403,7 @@ def _merged(
     """Return (X, row_of, first, kept, stands_for): the table of splits with equal rows and columns merged. With
     `by_ranks` a large table is merged by the ranks of its numbers."""
     scales, n = asked.scales, len(asked)
-    if by_ranks and n >= MANY * (int(scales.max(initial=0)) + 1) and n * dataset.n_rows >= MIN_RANKED_CELLS:
+    if by_ranks and n >= RANKED_SPLITS * (int(scales.max(initial=0)) + 1) and n * dataset.n_rows >= MIN_RANKED_CELLS:
         from odtc.data.binary_splits import merged_scales  # for large tables
 
         return merged_scales.ranked(dataset, asked, scales, of, look)

@@ -57,8 +57,8 @@ OF_NUMBERS = {
 LEAK = "decides the label by itself; remove it if it would not be known at prediction time"
 MOST_MARKED = 10**10  # only smaller numbers may be marks of missing cells: 9, 99, 999, …
 MEASURES = 5  # in a column of measures, at least one number in this many is written with a unit or a mark
-SHARE = 0.8  # share of the levels of a column that must look like dates, or like numbers with a unit
-LOOK = 1000  # rows of a column that are examined first
+MIN_LEVELS_SHARE = 0.8  # share of the levels of a column that must look like dates, or like numbers with a unit
+EXAMINED_ROWS = 1000  # rows of a column that are examined first
 IDENTIFIER = 20  # rows from which on a column without repeated values causes a remark
 NAMED_IDENTIFIER = re.compile(r"(?i:(.*[_. -])?(id|ids|uuid|guid|nr|no|number|nummer))|.*[a-z0-9](I[dD]|N[rR])")
 OF_TIMES = {"time", "times", "days", "months", "weeks", "years", "duration", "futime", "survival_time", "followup", "t"}
@@ -426,7 +426,7 @@ def _of_marks_among(words: list[str]) -> tuple[str, str]:
     others = {sign: [word for word, value in pairs if value is None] for sign, pairs in found.items()}
     sign = min(others, key=lambda sign: len(others[sign]))
     few = others[sign]
-    if not 0 < len(few) <= (1 - SHARE) * len(words):
+    if not 0 < len(few) <= (1 - MIN_LEVELS_SHARE) * len(words):
         return ("write plain numbers",) * 2
     listed = first_few(list(map(repr, few)), 3)
     means = "means a missing cell" if len(few) == 1 else "mean missing cells"
@@ -594,7 +594,7 @@ def _them(marks: list[str]) -> str:
 
 def _most(levels, looks) -> bool:
     """Return whether most of the levels match a pattern."""
-    return bool(levels) and sum(map(bool, map(looks, levels))) >= SHARE * len(levels)
+    return bool(levels) and sum(map(bool, map(looks, levels))) >= MIN_LEVELS_SHARE * len(levels)
 
 
 def reads_otherwise(levels) -> bool:
@@ -632,7 +632,8 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
     n = dataset.n_rows
     if n < IDENTIFIER or _names_rows(dataset):
         return
-    few = slice(None, None, n // LOOK) if n > 2 * LOOK else None  # on these rows most columns fail at once
+    # On a few rows most columns fail at once.
+    few = slice(None, None, n // EXAMINED_ROWS) if n > 2 * EXAMINED_ROWS else None
     for at, feature in enumerate(dataset.features):
         deadline.check()
         if few is not None and not _determines(dataset, at, few):

@@ -21,7 +21,7 @@ from odtc.base.text import in_list, show_number
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.errors import TreeError
 
-BLOCK = 65_536  # threshold objects that are created at once
+THRESHOLDS_AT_ONCE = 65_536  # threshold objects that are created at once
 
 
 @dataclass(frozen=True)
@@ -278,8 +278,8 @@ class Splits(Sequence):
         return Threshold(int(self.feature[place]), float(self.cut[place]))
 
     def __iter__(self) -> Iterator[Split]:
-        for begin in range(0, len(self), BLOCK):
-            here = slice(begin, begin + BLOCK)
+        for begin in range(0, len(self), THRESHOLDS_AT_ONCE):
+            here = slice(begin, begin + THRESHOLDS_AT_ONCE)
             for place, (feature, cut) in enumerate(zip(self.feature[here].tolist(), self.cut[here].tolist()), begin):
                 yield self.others[place] if feature < 0 else Threshold(feature, cut)
 
@@ -395,8 +395,8 @@ class SplitList(Sequence):
         alone = (feature < 0) | self.ones_left
         first = alone.copy()  # whether a split is the first of its scale
         first_of = np.full(int(feature.max(initial=0)) + 1, len(feature))
-        for at in range(0, len(feature), BLOCK):
-            here = np.flatnonzero(~alone[at : at + BLOCK]) + at
+        for at in range(0, len(feature), THRESHOLDS_AT_ONCE):
+            here = np.flatnonzero(~alone[at : at + THRESHOLDS_AT_ONCE]) + at
             np.minimum.at(first_of, feature[here], here)
         first[first_of[first_of < len(feature)]] = True
         number = np.cumsum(first, dtype=np.int32)

@@ -27,7 +27,7 @@ PACKAGES = {
     "plot": ("matplotlib",),
     "onnx": ("onnx",),
 }
-LIMIT = 30.0  # wall seconds that a solver has for the tiny model
+SOLVER_SECONDS = 30.0  # wall seconds that a solver has for the tiny model
 
 
 @value_class
@@ -102,7 +102,7 @@ def _asked(name: str, model, least: float) -> Answer:
         return Answer(name, None, "not found", None, what_to_install(module))
     began = time.monotonic()
     try:
-        solution = solving.solve(model, name, time_limit=LIMIT, threads=1)
+        solution = solving.solve(model, name, time_limit=SOLVER_SECONDS, threads=1)
         done = decode(model, solution)
     except (OdtcError, OSError) as problem:
         return Answer(name, found, "failed", time.monotonic() - began, " ".join(str(problem).split()))

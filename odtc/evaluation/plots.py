@@ -20,7 +20,7 @@ from odtc.trees.tree import Branch, Tree
 FORMATS = ("png", "svg", "pdf")
 INCHES = (6.4, 4.2)  # width and height of a picture
 UNKNOWN = "#999999"  # of points
-STEPS = 300  # of each side of a picture of regions
+POINTS = 300  # of each side of a picture of regions
 
 
 def expect_format(format: str) -> None:
@@ -157,7 +157,7 @@ def regions(tree: Tree, rows: Dataset, across: str, up: str, ax, values: np.ndar
             raise ChoiceError(f"expected numbers in the column {tree.features[place].name!r} of the rows, got none")
         pad = 0.05 * (known.max() - known.min()) or 0.5
         # A number with a split of its own is between the steps, so then the steps are the numbers.
-        grids.append(np.unique(known) if place in alone else np.linspace(known.min() - pad, known.max() + pad, STEPS))
+        grids.append(np.unique(known) if place in alone else np.linspace(known.min() - pad, known.max() + pad, POINTS))
     wide, high = map(len, grids)
     cells = np.tile(typical, (wide * high, 1))
     cells[:, places[0]], cells[:, places[1]] = np.tile(grids[0], high), np.repeat(grids[1], wide)

@@ -48,7 +48,7 @@ from odtc.workflow.specification import RunSpec
 # How much worse than the best tree a tree may be by default: this share of the weight of the rows for classification,
 # and of the cost of one leaf for all rows for another task.
 SHARE = 0.01
-SEARCH = 30.0  # seconds that the search for near-optimal trees may take, if there is no time limit
+SEARCH_SECONDS = 30.0  # seconds that the search for near-optimal trees may take, if there is no time limit
 OTHER_CERTIFIED = (
     "the certificate of the search has another tree of this objective; `odtc certify STEM` makes one for this tree"
 )
@@ -182,7 +182,7 @@ def refit(
     within = _share_of_cost(problem) if within is None else Within.of(within).above(best.proof.objective)
     projection = project_tree(old, problem)
     own = _with_own_labels(old, projection.heap, problem)
-    seconds = min(deadline.limit_left(began, spec.solving.time_limit) or SEARCH, SEARCH)
+    seconds = min(deadline.limit_left(began, spec.solving.time_limit) or SEARCH_SECONDS, SEARCH_SECONDS)
     trees, complete, unlisted = _near(problem, most, within, seconds)
     known = [heap for heap in (projection.heap, own, *trees) if heap is not None]
     compared = _by_distance(_near_enough(best, known, within), old, projection.heap, problem)

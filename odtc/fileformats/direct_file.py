@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 from odtc.base import system
 from odtc.base.byte_stream import Closed
 
-PIECE = 1 << 21  # bytes written at once, a multiple of all sizes of blocks; memory for two of them is held
-LARGE = 1 << 24  # bytes of a file that go to the cache as ever
-SLOW = 100e6  # bytes a second: a disk that takes less is left to the cache
-TRIED = 8  # pieces before a disk is judged
+PIECE_BYTES = 1 << 21  # bytes written at once, a multiple of all sizes of blocks; memory for two of them is held
+CACHED_BYTES = 1 << 24  # bytes of a file that go to the cache as ever
+SLOW_BYTES_PER_SECOND = 100e6  # bytes a second: a disk that takes less is left to the cache
+JUDGED_PIECES = 8  # pieces before a disk is judged
 
 
 class DirectFile(Closed):
@@ -28,7 +28,7 @@ class DirectFile(Closed):
 
     def __init__(self, stream: BinaryIO) -> None:
         self._handle = stream.fileno()
-        self._filling = memoryview(mmap.mmap(-1, PIECE))
+        self._filling = memoryview(mmap.mmap(-1, PIECE_BYTES))
         self._spare: memoryview | None = None
         self._filled, self._written = 0, 0
         self._waiting: Future[None] | None = None
@@ -42,10 +42,10 @@ class DirectFile(Closed):
         view = memoryview(data).cast("B") if memoryview(data).nbytes else memoryview(b"")
         at = 0
         while at < len(view):
-            taken = min(len(view) - at, PIECE - self._filled)
+            taken = min(len(view) - at, PIECE_BYTES - self._filled)
             self._filling[self._filled : self._filled + taken] = view[at : at + taken]
             at, self._filled = at + taken, self._filled + taken
-            if self._filled == PIECE:
+            if self._filled == PIECE_BYTES:
                 self._send()
         return len(view)
 
@@ -64,11 +64,11 @@ class DirectFile(Closed):
         full, size = self._filling, self._filled
         self._wait()
         self._filled = 0
-        if self._written < LARGE:
+        if self._written < CACHED_BYTES:
             self._put(full[:size])
             return
         # Memory in large pages is taken in place of the first piece: a small file would pay for all of it.
-        self._filling = self._spare or system.memory_in_large_pages(PIECE)
+        self._filling = self._spare or system.memory_in_large_pages(PIECE_BYTES)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1)
             self._turn(True)
@@ -87,7 +87,7 @@ class DirectFile(Closed):
         self._put(piece)
         if self._direct:
             self._pieces, self._seconds = self._pieces + 1, self._seconds + time.monotonic() - began
-            if self._pieces >= TRIED and self._seconds * SLOW > self._pieces * PIECE:
+            if self._pieces >= JUDGED_PIECES and self._seconds * SLOW_BYTES_PER_SECOND > self._pieces * PIECE_BYTES:
                 self._turn(False)
 
     def _put(self, piece: memoryview) -> None:

@@ -31,7 +31,7 @@ from odtc.errors import ModelError
 from odtc.fileformats.direct_file import DirectFile
 from odtc.model import vectors
 from odtc.model.blocks import Block, NamedBlock
-from odtc.model.milp import SMALL, Model
+from odtc.model.milp import UNCHECKED_SIZE, Model
 from odtc.model.points import name_list
 
 
@@ -198,7 +198,7 @@ def write_model(model: Model, path: str | Path, format: str = "mps", cuts: bool 
             f"the objective has the constant {show_number(model.offset)}, which solvers read in different ways; "
             "add a column fixed to 1 with this cost (ModelBuilder.constant)"
         )
-    if model.n_rows + model.n_cols > SMALL:  # else what reading and encoding have freed stays beside the names
+    if model.n_rows + model.n_cols > UNCHECKED_SIZE:  # else what reading and encoding have freed stays beside the names
         return_freed_memory()
     with new_file(path) as stream:
         if str(path).endswith(".gz"):

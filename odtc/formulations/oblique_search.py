@@ -37,7 +37,7 @@ HELD_OUT, FOLDS, REST, TRAINING = "held-out", "folds", "rest", "training"
 JUDGES = 100_000  # maximum number of unselected rows that are used to choose a tree
 SECONDS = 20.0  # duration of the search if there is no time limit
 NEAR = 1e-6  # relative to the most expensive error: smaller differences are rounding errors
-AFTER = 3.0  # seconds to complete a tree after Ctrl-C
+COMPLETION_SECONDS = 3.0  # seconds to complete a tree after Ctrl-C
 ALL_FOLDS = PARTS * REPEATS
 
 
@@ -82,9 +82,11 @@ def learned(problem: Problem) -> tuple[HeapTree, str]:
     try:
         return _learned(problem, problem.params)
     except KeyboardInterrupt:
-        deadline.end_soon(AFTER + deadline.GRACE)
-        heap, words = _learned(problem, replace(problem.params, seconds=AFTER))
-        return heap, "; ".join(filter(None, [words, f"interrupted, so that the tree was found in {AFTER:g} s"]))
+        deadline.end_soon(COMPLETION_SECONDS + deadline.GRACE)
+        heap, words = _learned(problem, replace(problem.params, seconds=COMPLETION_SECONDS))
+        return heap, "; ".join(
+            filter(None, [words, f"interrupted, so that the tree was found in {COMPLETION_SECONDS:g} s"])
+        )
 
 
 def _learned(problem: Problem, p: Params) -> tuple[HeapTree, str]:

@@ -20,7 +20,7 @@ from odtc.trees.heap_tree import CompleteTree, HeapTree
 NAME = "local_search"
 SUMMARY = "a greedy tree that is improved around its splits; the best tree if a second of work proves it"
 
-WORK = 2e7  # rows times columns times trees of two levels: about a second
+MAX_WORK = 2e7  # rows times columns times trees of two levels: about a second
 
 
 class _Enough(Exception):
@@ -38,7 +38,7 @@ def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0) -> HeapTr
 
     def look() -> None:
         deadline.check()
-        if search.evaluated * splits.ranked.rank.size > WORK:
+        if search.evaluated * splits.ranked.rank.size > MAX_WORK:
             raise _Enough
 
     with suppress(TimeLimitReached, _Enough):

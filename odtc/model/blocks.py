@@ -21,7 +21,7 @@ from odtc.model.name_spans import Words
 # Names of the columns that Gurobi, CPLEX and COPT create for ranges of rows: "Rgc4", "MPS_Rgc4".
 SLACK = re.compile(r"(MPS_)?Rg")
 PIECE = 1 << 20  # bytes of packed bits that are unpacked at once
-LARGE = 1 << 16  # labels; larger arrays are stored in few bytes, and not inspected in a model that is only counted
+MANY_LABELS = 1 << 16  # longer arrays are stored in few bytes, and not inspected in a model that is only counted
 _COUNTING: ContextVar[bool] = ContextVar("counting", default=False)
 
 
@@ -160,14 +160,18 @@ class Block:
             raise ModelError(f"block {self.name!r} has {len(self.axes)} axes, got {len(labels)} labels")
         places = []
         for axis, label in zip(self.axes, labels):
-            if is_counting() and np.size(label) > LARGE and (not axis.first or not any(np.asarray(label).strides)):
+            if (
+                is_counting()
+                and np.size(label) > MANY_LABELS
+                and (not axis.first or not any(np.asarray(label).strides))
+            ):
                 places.append(np.asarray(label))
                 continue
             place = np.asarray(label) - axis.first
             if place.size and (place.min() < 0 or place.max() >= axis.size):
                 raise ModelError(f"block {self.name!r}: a label of axis {axis.name!r} is out of range")
             # The model stores these arrays: large ones in the smallest type that fits the axis.
-            least = np.min_scalar_type(axis.size) if place.size > LARGE else np.dtype(np.int32)
+            least = np.min_scalar_type(axis.size) if place.size > MANY_LABELS else np.dtype(np.int32)
             places.append(place.astype(least) if place.dtype.itemsize > least.itemsize else place)
         return Cells(self, tuple(places))
 

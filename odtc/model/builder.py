@@ -17,7 +17,7 @@ from odtc.base.wording import option
 from odtc.errors import ModelError
 from odtc.model import vectors
 from odtc.model.blocks import Axis, Block, Cells, NamedBlock, PickedBlock, is_counting, unused_name
-from odtc.model.milp import SMALL, CountedModel, CountedTerm, Model, Term
+from odtc.model.milp import UNCHECKED_SIZE, CountedModel, CountedTerm, Model, Term
 from odtc.model.own_parts import PORTABLE, is_portable
 from odtc.model.vectors import Joined, replaced
 
@@ -151,7 +151,7 @@ class ModelBuilder:
                 f"the model would have at least {n_cols:,} columns and {n_rows:,} rows, more than 2^31 - 1; "
                 f"use a smaller {option('depth')}, or fewer splits (for instance {option('encoding', 'auto:bins=8')})"
             )
-        if n_cols + n_rows > SMALL:
+        if n_cols + n_rows > UNCHECKED_SIZE:
             require_memory(
                 LABEL_BYTES * (n_cols + n_rows), f"a model of at least {n_cols:,} columns and {n_rows:,} rows"
             )

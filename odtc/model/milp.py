@@ -28,9 +28,9 @@ from odtc.model.entries import Entries, MovedEntries, Pattern, runs_of, sorted_e
 from odtc.model.points import name_list, split_point
 from odtc.model.summary import summary_html, summary_lines
 
-CHUNK = 100_000  # nonzeros in memory at once while the matrix is streamed
+CHUNK_NONZEROS = 100_000  # nonzeros in memory at once while the matrix is streamed
 
-SMALL = 1_000_000  # columns, rows or nonzeros; up to this size memory is not checked
+UNCHECKED_SIZE = 1_000_000  # columns, rows or nonzeros; up to this size memory is not checked
 ENTRY_BYTES = 40  # memory for one nonzero while the matrix is assembled
 
 
@@ -202,7 +202,7 @@ class Model:
             return self.matrix
         import scipy.sparse as sp
 
-        if self.nnz > SMALL:
+        if self.nnz > UNCHECKED_SIZE:
             require_memory(ENTRY_BYTES * self.nnz, f"the matrix of a model with {self.nnz:,} nonzeros")
         parts = [part for _, _, part in self.column_entries()]
         if len(parts) == 1:
@@ -215,7 +215,7 @@ class Model:
             indptr = indptr.astype(np.int32)
         return _read_only(sp.csc_array((data, indices, indptr), shape=(self.n_rows, self.n_cols)))
 
-    def largest_piece(self, most: int = CHUNK) -> int:
+    def largest_piece(self, most: int = CHUNK_NONZEROS) -> int:
         """Return about how many nonzeros `column_chunks` lays out at once.
 
         Parameters
@@ -240,7 +240,7 @@ class Model:
         ]
         return max(pieces, default=self.nnz if self.matrix is not None else 0)
 
-    def column_chunks(self, most: int = CHUNK) -> Iterator[tuple[int, int, Any]]:
+    def column_chunks(self, most: int = CHUNK_NONZEROS) -> Iterator[tuple[int, int, Any]]:
         """Return the matrix by columns, one part at a time.
 
         Parameters
@@ -257,7 +257,7 @@ class Model:
         for begin, end, part in self.column_entries(most):
             yield begin, end, part.sparse() if isinstance(part, Entries) else part
 
-    def column_entries(self, most: int = CHUNK) -> Iterator[tuple[int, int, Any]]:
+    def column_entries(self, most: int = CHUNK_NONZEROS) -> Iterator[tuple[int, int, Any]]:
         """Yield the same by plain arrays, without scipy, whose import takes longer than to write a small model.
 
         Parameters
@@ -279,7 +279,7 @@ class Model:
             yield from _parts(block, terms, most, self.n_rows, by_rows=False)
 
     def row_chunks(
-        self, most: int = CHUNK, blocks: Iterable[Block | NamedBlock] | None = None
+        self, most: int = CHUNK_NONZEROS, blocks: Iterable[Block | NamedBlock] | None = None
     ) -> Iterator[tuple[int, int, Any]]:
         """Yield the matrix by rows, a part at a time.
 
@@ -299,7 +299,7 @@ class Model:
             yield begin, end, part.sparse() if isinstance(part, Entries) else part
 
     def row_entries(
-        self, most: int = CHUNK, blocks: Iterable[Block | NamedBlock] | None = None
+        self, most: int = CHUNK_NONZEROS, blocks: Iterable[Block | NamedBlock] | None = None
     ) -> Iterator[tuple[int, int, Any]]:
         """Yield the same by plain arrays, without scipy.
 

@@ -8,7 +8,7 @@ from odtc.base.text import count_of
 from odtc.model import vectors
 from odtc.model.arrays import Arrays
 
-MOST = 12  # families of columns, and of rows, that are named
+MAX_FAMILIES = 12  # families of columns, and of rows, that are named
 
 
 def families(model: Arrays, blocks: Sequence[Any]) -> list[tuple[str, str, int, str]]:
@@ -47,11 +47,11 @@ def summary_lines(model: Arrays) -> list[str]:
         f"{count_of(model.nnz, 'nonzero')}{own}>"
     ]
     for what, blocks in (("columns", model.columns), ("rows", model.rows)):
-        for name, labels, size, kind in families(model, blocks[:MOST]):
+        for name, labels, size, kind in families(model, blocks[:MAX_FAMILIES]):
             words = f", {kind}" if what == "columns" else ""
             lines.append(f"{what:<8} {name + (f'[{labels}]' if labels else ''):<32} {size:>10,}{words}")
-        if len(blocks) > MOST:
-            lines.append(f"{what:<8} and {len(blocks) - MOST} more families")
+        if len(blocks) > MAX_FAMILIES:
+            lines.append(f"{what:<8} and {len(blocks) - MAX_FAMILIES} more families")
     return lines
 
 

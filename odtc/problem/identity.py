@@ -26,8 +26,8 @@ from odtc.problem.parameters import parameter_key
 from odtc.problem.problem import Problem
 
 SCHEMA = "odtc.identity/1"
-OFTEN = 1024  # splits between two checks of the deadline
-BLOCK = 2**24  # results that are packed between two checks of the deadline
+SPLITS_AT_ONCE = 1024  # splits between two checks of the deadline
+RESULTS_AT_ONCE = 2**24  # results that are packed between two checks of the deadline
 
 
 def identity_of(problem: Problem, cuts: tuple[str, ...] = (), own: str | None = None) -> str:
@@ -105,7 +105,7 @@ def _arrays(problem: Problem) -> Iterator[tuple[Any, str]]:
 def _timed(items: Iterable[Any]) -> Iterator[Any]:
     """Yield the items, and check the clock now and then."""
     for at, item in enumerate(items):
-        if at % OFTEN == 0:
+        if at % SPLITS_AT_ONCE == 0:
             deadline.check()
         yield item
 
@@ -113,7 +113,7 @@ def _timed(items: Iterable[Any]) -> Iterator[Any]:
 def _packed(X: Any) -> np.ndarray:
     """Return the results of each row as packed bits, uint8 (rows, bytes); results stored as ranks are not expanded to
     a table."""
-    step = max(1, BLOCK // max(1, X.shape[1]))
+    step = max(1, RESULTS_AT_ONCE // max(1, X.shape[1]))
     parts = []
     for first in range(0, len(X), step):
         deadline.check()

@@ -32,7 +32,7 @@ from odtc.model.solution import Options, Progress, Termination, proof
 from odtc.solvers import log_parser as logs
 from odtc.solvers.child_process import Child, attend
 from odtc.solvers.executables import Program, locate
-from odtc.solvers.log_buffer import PIECE, Transcript
+from odtc.solvers.log_buffer import PIECE_BYTES, Transcript
 from odtc.solvers.protocols import Log, Outcome
 
 # Largest size of a solution file in bytes: more than any solver writes for a model of this many columns and rows.
@@ -333,7 +333,7 @@ def _progress(module: Member, text: str, seconds: float, last: Progress) -> Prog
 
 def _lines(stream: Any, put: Callable[[Any], object]) -> None:
     try:
-        while line := stream.readline(PIECE):
+        while line := stream.readline(PIECE_BYTES):
             put(Log(line.decode("utf-8", "replace")))
     except (OSError, ValueError):
         pass

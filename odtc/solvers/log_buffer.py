@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import BinaryIO
 
-PIECE = 1 << 16  # bytes; a longer line is read in pieces
+PIECE_BYTES = 1 << 16  # bytes; a longer line is read in pieces
 TALK = 4 << 20  # characters that are kept of the beginning and of the end of a log
 SHEET = 1 << 30  # bytes that are kept of an output that is the solution itself
 

@@ -12,8 +12,8 @@ from odtc.errors import CertificateError
 from odtc.verification.node_cuts import NodeCuts, Rows
 
 LABELS = 3  # maximum number of labels
-SETS = 5_000_000  # maximum number of sets of three cuts, which must not exceed every_tree.MOST
-MOST = 3e8  # maximum number of sums over sets of three cuts, for which a certificate leaves a state to the check
+SETS = 5_000_000  # maximum number of sets of three cuts, which must not exceed every_tree.MAX_SETS_OF_FOUR
+MAX_SUMS = 3e8  # maximum number of sums over sets of three cuts, for which a certificate leaves a state to the check
 
 
 def is_quick(n_labels: int, n_cuts: int, true: float) -> bool:
@@ -24,7 +24,7 @@ def is_quick(n_labels: int, n_cuts: int, true: float) -> bool:
     n_labels, n_cuts : int
     true : float, sets of three cuts for which a row has the rarer result three times, summed over the rows
     """
-    return n_labels <= LABELS and math.comb(n_cuts, 3) <= SETS and true <= MOST
+    return n_labels <= LABELS and math.comb(n_cuts, 3) <= SETS and true <= MAX_SUMS
 
 
 def least_cost(rows: Rows, members: np.ndarray) -> float:

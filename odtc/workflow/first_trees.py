@@ -18,8 +18,8 @@ from odtc.verification.verify import one_leaf
 
 AUTO = "auto"  # the start that suits the formulation
 UNCHANGED = "other columns or levels of the data differ, but none of its splits"
-MOMENT = 20_000_000  # rows · splits^depth of a search that takes a tenth of a second
-SHORT = 2.0  # seconds that a search of a moment may take, if it has taken itself for shorter than it is
+MOMENT_WORK = 20_000_000  # rows · splits^depth of a search that takes a tenth of a second
+MOMENT_SECONDS = 2.0  # seconds that a search of a moment may take, if it has taken itself for shorter than it is
 
 
 def start_name(problem: Problem, name: str | Path | None) -> str | Path | None:
@@ -108,10 +108,10 @@ def quickly_searched(problem: Problem, bound: float) -> list[tuple[str, HeapTree
     """Return the best tree by a short search, converted to one of the formulation's, by name; [] if it costs no less
     than the bound, if the search would be longer, or if the tree cannot be made to satisfy the constraints."""
     encoded = problem.encoded
-    if encoded.n_rows * encoded.n_candidate_splits**problem.topology.depth > MOMENT:
+    if encoded.n_rows * encoded.n_candidate_splits**problem.topology.depth > MOMENT_WORK:
         return []
     try:
-        with deadline.budget(SHORT):  # many classes, or loops that are not compiled, make the same work longer
+        with deadline.budget(MOMENT_SECONDS):  # many classes, or loops that are not compiled, make the same work longer
             heap = kept_tree(problem, known_tree(problem, "optimal"), "optimal")
             less = heap is not None and problem.module.objective(problem, heap) < bound
     except (ChoiceError, TreeError, TimeLimitReached):
@@ -127,7 +127,7 @@ def quick_floor(problem: Problem) -> float | None:
     nodes and the like.
     """
     encoded, module = problem.encoded, problem.module
-    small = encoded.n_rows * encoded.n_candidate_splits**problem.topology.depth <= MOMENT
+    small = encoded.n_rows * encoded.n_candidate_splits**problem.topology.depth <= MOMENT_WORK
     if not small or module.BEYOND or encoded.task != CLASSIFICATION:
         return None
     leaf = one_leaf(problem)

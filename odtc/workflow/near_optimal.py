@@ -19,7 +19,7 @@ from odtc.workflow.row_selection.selection import fill_leaves
 
 SCHEMA = "odtc.pool/1"
 SUFFIX = ".pool.json"
-LISTED = 1000  # trees within a bound, where they are listed since they cannot be counted
+MAX_LISTED = 1000  # trees within a bound, where they are listed since they cannot be counted
 # The causes that end a list before it is complete, as users read them.
 CAUSES = {
     TimeLimitReached: "the time limit",
@@ -86,10 +86,10 @@ def expect_pool(problem: Problem, most: int, within: float | str | None = None) 
 
 
 def pool_size(problem: Problem, most: int | None, within: float | str | None) -> int | None:
-    """Return how many trees a pool contains: LISTED for trees within a bound that cannot be counted without a list,
+    """Return how many trees a pool contains: MAX_LISTED for trees within a bound that cannot be counted without a list,
     None if no pool is requested."""
     counted = most is not None or within is None or not problem.module.can(CountsNearOptimal)
-    return most if counted or not problem.module.lists_only(problem) else LISTED
+    return most if counted or not problem.module.lists_only(problem) else MAX_LISTED
 
 
 def expect_pool_options(problem: Problem, most: int | None, within: float | str | None) -> None:

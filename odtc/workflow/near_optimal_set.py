@@ -32,7 +32,7 @@ from odtc.trees.tree import Tree
 SCHEMA = "odtc.near-optimal/1"
 SUFFIX = ".near-optimal.json"
 SAMPLED = 100  # trees of the sample in a file
-LISTED = 1000  # lines of a table in a file
+MAX_FILE_LINES = 1000  # lines of a table in a file
 GRAPH = 0.5  # of the time that is left, for the graph
 ROUNDING = 1e-12  # of the largest possible loss of all rows: less is not reliance
 MOST_SAVED = 300_000  # arcs times columns, up to which the savings of a column's splits are counted
@@ -247,7 +247,7 @@ def near_optimal_set(
             "proved": found.proved,
             "limit": found.limit,
             "leaves": _summed((leaves, trees) for _, leaves, trees in cells),
-            "objectives": _summed((value, trees) for value, _, trees in cells)[:LISTED],
+            "objectives": _summed((value, trees) for value, _, trees in cells)[:MAX_FILE_LINES],
             "columns": _columns(problem, found, drawn, graph),
             "fewest_columns": _fewest(found),
             "sample": {"seed": seed, "whole": found.complete and len(drawn) == found.count, "trees": []},

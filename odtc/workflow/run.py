@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from odtc.workflow.compiling import Prepared
 
 
-AFTER = 0.5  # seconds in which near-optimal trees are counted after an interruption
+COUNT_SECONDS = 0.5  # seconds in which near-optimal trees are counted after an interruption
 
 
 @in_one_thread()
@@ -337,7 +337,7 @@ def _finish(opened: _OpenRun, done: Fit, left: float | None) -> None:
     """Write the last files of a run, in the seconds that are left; after Ctrl-C or SIGTERM in a moment."""
     with deadline.within(left), _handing_in(done):
         if done.was_interrupted:
-            deadline.end_soon(AFTER)
+            deadline.end_soon(COUNT_SECONDS)
         text = opened.sink.finished(done.problem, left, done.decoded.heap)
     if text:
         opened.reporter.say(text)

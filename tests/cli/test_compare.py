@@ -272,11 +272,11 @@ def test_regions_are_coloured_as_the_tree_predicts():
     )
     axes = Figure().add_subplot()
     plots.regions(tree, rows, "x", "y", axes)
-    shown = np.asarray(axes.collections[0].get_array()).reshape(plots.STEPS, plots.STEPS)
+    shown = np.asarray(axes.collections[0].get_array()).reshape(plots.POINTS, plots.POINTS)
     assert shown[0, 0] == 0 and shown[-1, -1] == 1 and (shown == shown[0]).all()
     own = Tree(Branch(Subset(0, (1.0, 2.0)), Leaf(1), Leaf(0)), tree.features, tree.classes)
     plots.regions(own, rows, "x", "y", other := Figure().add_subplot())
-    assert np.asarray(other.collections[0].get_array()).reshape(plots.STEPS, 3)[0].tolist() == [0, 1, 1]
+    assert np.asarray(other.collections[0].get_array()).reshape(plots.POINTS, 3)[0].tolist() == [0, 1, 1]
     assert axes.get_title() == "c as in a typical row"
     with pytest.raises(ChoiceError, match="expected a column of numbers, got 'c'"):
         plots.regions(tree, rows, "c", "y", axes)
@@ -295,7 +295,7 @@ def test_regions_of_numbers_have_shades_and_rows_their_own(tmp_path):
     values = reading_rows.read_numbers(tmp_path / "t.csv", "y")
     plots.regions(tree, held, "a", "b", axes := Figure().add_subplot(), values)
     mesh, points = axes.collections
-    shown = np.asarray(mesh.get_array()).reshape(plots.STEPS, plots.STEPS)
+    shown = np.asarray(mesh.get_array()).reshape(plots.POINTS, plots.POINTS)
     assert {round(value, 9) for value in np.unique(shown).tolist()} == {0.1875, 10.1875}
     assert np.asarray(points.get_array()).tolist() == [y for _, _, y in rows]
     assert reading_rows.read_numbers(tmp_path / "t.csv", "z") is None

@@ -32,7 +32,7 @@ def table(tmp_path):
 
 
 # The search runs before any model is built, however small that would be.
-BEFORE_MODELS = "from odtc.formulations.dpflow import search_before_model; search_before_model.SMALL = 0\n"
+BEFORE_MODELS = "from odtc.formulations.dpflow import search_before_model; search_before_model.WHOLE_VARIABLES = 0\n"
 
 
 def interrupted(folder, where, sent, *words, first="") -> Said:

@@ -231,7 +231,7 @@ def test_a_table_of_answers_is_made_in_blocks_within_the_limit_and_the_memory(mo
     assert (ranked().dense == whole).all()
     with deadline.within(-1), pytest.raises(TimeLimitReached):
         np.asarray(ranked())
-    monkeypatch.setattr(memory, "FEW", 0)
+    monkeypatch.setattr(memory, "UNCHECKED_BYTES", 0)
     monkeypatch.setattr(memory, "available", lambda: 59_999)
     with pytest.raises(ModelError, match="the table of the answers of 200 rows to 300 splits would take about"):
         np.asarray(ranked())
@@ -247,7 +247,7 @@ def test_the_identity_of_a_model_is_found_within_the_limit_and_without_the_table
         replace(problem, encoded=replace(problem.encoded, X=X)) for X in (np.array(ranked(400)), ranked(400))
     )
     monkeypatch.setattr(RankedAnswers, "dense", property(lambda answers: pytest.fail("the table was made")))
-    monkeypatch.setattr(identity, "BLOCK", 5000)
+    monkeypatch.setattr(identity, "RESULTS_AT_ONCE", 5000)
     assert identity.identity_of(again) == identity.identity_of(plain)
     with deadline.within(-1), pytest.raises(TimeLimitReached):
         identity.identity_of(plain)

@@ -54,7 +54,7 @@ def built(tmp_path):
 
 
 def test_the_raw_file_of_a_described_solver_is_decoded(built, monkeypatch):
-    monkeypatch.setattr("odtc.workflow.first_trees.MOMENT", 0)
+    monkeypatch.setattr("odtc.workflow.first_trees.MOMENT_WORK", 0)
     solved = odtc("solve", "m.lp", "--solver-template", TOML, "-o", "m.sol", folder=built)
     assert solved.code == 0, solved.err
     best = odtc("decode", "m.sol", "--json", folder=built).facts

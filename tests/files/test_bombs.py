@@ -244,7 +244,7 @@ print(tried)
 def test_a_parquet_page_that_does_not_fit_into_half_of_the_memory(tmp_path, monkeypatch):
     pl.DataFrame({"a": range(4000), "y": ["p", "q"] * 2000}).write_parquet(tmp_path / "d.parquet")
     assert odtc_read(tmp_path / "d.parquet").n_rows == 4000
-    monkeypatch.setattr("odtc.base.memory.FEW", 0)
+    monkeypatch.setattr("odtc.base.memory.UNCHECKED_BYTES", 0)
     monkeypatch.setattr("odtc.base.memory.available", lambda: 1 << 12)
     with pytest.raises(OdtcError, match="a page of a Parquet file would take"):
         odtc_read(tmp_path / "d.parquet")

@@ -417,7 +417,7 @@ def test_a_solution_of_xpress_names_every_column(tmp_path):
 
 
 def test_a_solution_that_does_not_fit_into_memory_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "FEW", 0)
+    monkeypatch.setattr(memory, "UNCHECKED_BYTES", 0)
     monkeypatch.setattr(memory, "available", lambda: 10_000)
     (tmp_path / "m.sol").write_text("a_1 1\n" * 1000)
     with pytest.raises(ModelError, match="a solution of 6,000 bytes would take about .* is it of this model"):

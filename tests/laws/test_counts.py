@@ -52,7 +52,7 @@ def test_labels_that_are_not_looked_at_are_counted_all_the_same(name, monkeypatc
     data = random.integers(0, 2, (30, 4)).astype(float), random.permutation(30) % 2
     posed = pose(*pipeline.labelled(*data, name, 2, {}))
     looked_at = [counts.counts_of(posed, cuts) for cuts in ((), "all")]
-    monkeypatch.setattr(blocks, "LARGE", 0)
+    monkeypatch.setattr(blocks, "MANY_LABELS", 0)
     assert [counts.counts_of(posed, cuts) for cuts in ((), "all")] == looked_at
     if (said := looked_at[0]).exact:
         model = compile_model(posed, ())

@@ -35,7 +35,7 @@ def best(X, y, w, depth, least, price):
 @given(st.integers(0, 10**6), st.sampled_from([1, 2]), st.sampled_from([1, 5]), st.sampled_from([0.0, 0.6]))
 def test_no_tree_has_less_absolute_error(seed, depth, least, lam):
     rng = np.random.default_rng(seed)
-    n = search_by_sums.MANY + 8
+    n = search_by_sums.MAX_DISTINCT_TARGETS + 8
     X, y = rng.integers(0, 4, (n, 2)).astype(float), rng.permutation(n) * 0.25 - 3
     w = rng.integers(1, 4, n).astype(float)
     fitted = odtc.OptimalTreeRegressor(
@@ -55,7 +55,7 @@ def test_no_tree_has_less_absolute_error(seed, depth, least, lam):
 @pytest.mark.parametrize("least", [1, 4])
 def test_no_tree_within_limits_has_less_absolute_error(text, least):
     rng = np.random.default_rng(len(text))
-    n = search_by_sums.MANY + 8
+    n = search_by_sums.MAX_DISTINCT_TARGETS + 8
     X, y = rng.integers(0, 4, (n, 2)).astype(float), rng.permutation(n) * 0.25 - 3
     fitted = odtc.OptimalTreeRegressor(2, criterion="absolute_error", constraints=text, min_samples_leaf=least)
     fitted.fit(X, y)

@@ -214,7 +214,7 @@ NO_BOUND = "a,b,class\n0,0,0\n0,1,1\n1,0,1\n1,1,0\n"  # no two rows are alike, s
 @pytest.mark.parametrize("name", ["highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "gurobi"])
 def test_a_script_names_the_model_that_it_solved(name, tmp_path, vendors, monkeypatch):
     """So decode believes the end and the bound; of a model file that was edited meanwhile, it does not."""
-    monkeypatch.setattr("odtc.workflow.first_trees.MOMENT", 0)
+    monkeypatch.setattr("odtc.workflow.first_trees.MOMENT_WORK", 0)
     if locate(find_solver(name)) is None:
         pytest.skip(f"{name} is not on this machine")
     (tmp_path / "xor.csv").write_text(NO_BOUND)

@@ -174,7 +174,7 @@ def test_decoding_a_solution_within_a_gap_claims_no_proof(built):
 
 def test_a_log_of_elsewhere_claims_its_bound_and_proves_nothing(built, monkeypatch):
     """Neither the file nor the log says which model was solved; odtc's own search, which has a bound, has no time."""
-    monkeypatch.setattr(first_trees, "MOMENT", 0)
+    monkeypatch.setattr(first_trees, "MOMENT_WORK", 0)
     folder, objective = built
     (folder / "cbc.log").write_text(TALKS["cbc"][1].replace("156.974", "20.500"))
     said = odtc("decode", "m.sol", "--log", "cbc.log", "--json", folder=folder)

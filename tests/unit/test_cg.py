@@ -279,7 +279,7 @@ def test_the_seconds_of_a_fit_include_the_first_search(monkeypatch):
 
 @pytest.mark.parametrize("reward, least", [(0.5, 4), pytest.param(0.0, 0, marks=pytest.mark.long)])
 def test_columns_start_from_a_tree_no_worse_than_the_local_search_over_all_tests(reward, least, monkeypatch):
-    monkeypatch.setattr(over_all_splits, "MOST", 1.0)  # the search over all tests ends with its first tree
+    monkeypatch.setattr(over_all_splits, "WORK", 1.0)  # the search over all tests ends with its first tree
     rng = np.random.default_rng(1)
     X = rng.normal(size=(120, 6)).round(1)
     data = rows_of(X, (X[:, 0] * X[:, 1] > 0) ^ (X[:, 2] * X[:, 3] > 0.2) ^ (rng.random(120) < 0.15))
@@ -622,8 +622,8 @@ def test_over_some_tests_the_bound_of_all_trees_is_never_above_the_optimum(param
     problem = data.draw(problems(("cg", params), depths=(2, 3), most_rows=10))
     with pytest.MonkeyPatch.context() as patch:
         if looks is not None:
-            patch.setattr(over_all_splits, "MOST", looks)
-        patch.setattr(initial_columns, "WHOLE", 0)  # so that "auto" takes some tests
+            patch.setattr(over_all_splits, "WORK", looks)
+        patch.setattr(initial_columns, "MAX_PRICED_PATHS", 0)  # so that "auto" takes some tests
         with deadline.within(data.draw(st.sampled_from([None, 600.0]))):  # with a limit a bound is asked for early
             problem = cg.prepared(replace(problem, params=replace(problem.params, columns="start")))
             model, solution = fitted(problem)
@@ -641,8 +641,8 @@ def test_what_is_proved_holds_for_the_thresholds_beside_those_of_the_tree(seed, 
     greedy = HEURISTICS.get("cart").tree
     found = lambda over, part=None: greedy(over.problem.encoded, over.problem.topology)
     monkeypatch.setattr(over_all_splits.OverAllSplits, "run", found)
-    monkeypatch.setattr(initial_columns, "WHOLE", 0)
-    monkeypatch.setattr(initial_columns, "MOST", 12)  # paths: six of the 100 thresholds are chosen
+    monkeypatch.setattr(initial_columns, "MAX_PRICED_PATHS", 0)
+    monkeypatch.setattr(initial_columns, "MAX_PATHS", 12)  # paths: six of the 100 thresholds are chosen
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 50, (150, 2)).astype(float)
     y = ((X[:, 0] > 20) ^ (X[:, 1] > 30) ^ (rng.random(150) < 0.25)).astype(int)
@@ -855,7 +855,7 @@ def test_ctrl_c_in_the_search_over_all_tests_hands_in_its_tree(monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(over_all_splits.OverAllSplits, "_check", look)
-    monkeypatch.setattr(initial_columns, "WHOLE", 0)
+    monkeypatch.setattr(initial_columns, "MAX_PRICED_PATHS", 0)
     fit = pipeline.fit(MONKS / "monks-1.csv", "cg", 3)
     assert fit.verified and fit.proof.termination == "interrupted" and 0 <= fit.proof.bound <= fit.proof.objective
     assert fit.proof.objective <= fit.cart_training.cart_loss

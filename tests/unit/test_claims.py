@@ -39,7 +39,7 @@ def near():
 def unsearched(monkeypatch):
     """Bounds between the best tree and the one in hand are claimed here, to see what is said of them: no search of our
     own contradicts them (test_lying_solver.py)."""
-    monkeypatch.setattr("odtc.workflow.first_trees.MOMENT", 0)
+    monkeypatch.setattr("odtc.workflow.first_trees.MOMENT_WORK", 0)
     monkeypatch.setattr("odtc.workflow.provenance.searched_again.SECONDS", 0.0)
 
 

@@ -35,7 +35,7 @@ def cluster():
 
 def test_its_workers_prove_a_tree(cluster, monkeypatch):
     monkeypatch.setattr(workers.ClusterTeam, "cells", 0)
-    monkeypatch.setattr(apart, "FEW", 0)
+    monkeypatch.setattr(apart, "MIN_CUTS", 0)
     monkeypatch.setattr(apart, "ALONE", 0)
     handed = []
     monkeypatch.setattr(workers.ClusterTeam, "submit", _counting(workers.ClusterTeam.submit, handed))
@@ -79,7 +79,7 @@ def _counting(submit, handed):
 
 def test_an_address_where_nobody_answers(monkeypatch):
     pytest.importorskip("distributed", reason="needs the extra cluster")
-    monkeypatch.setattr("odtc.base.cluster.FIRST", 0.2)
+    monkeypatch.setattr("odtc.base.cluster.ANSWER_SECONDS", 0.2)
     with pytest.raises(ChoiceError, match="expected the address of a Dask scheduler"), workers.team(1, "tcp://[::1]:9"):
         pass
 

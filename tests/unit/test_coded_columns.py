@@ -67,7 +67,7 @@ def test_small_frames_and_codes_give_the_data_set_of_the_whole_table(rows, end, 
         patch.setattr(reading, "frames_of", lambda path, most, layout=None: pieces(path, size))
         patch.setattr(column_coding, "MOST_WORDS", 3)
         patch.setattr(coded_columns, "MOST_DENSE", 0)
-        patch.setattr(coded_columns, "TOGETHER", draw.draw(st.sampled_from([1, 3, 2**16])))
+        patch.setattr(coded_columns, "ROWS_AT_ONCE", draw.draw(st.sampled_from([1, 3, 2**16])))
         coded = result(path, missing)
     if isinstance(whole, str):
         assert coded == whole

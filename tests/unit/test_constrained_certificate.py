@@ -365,7 +365,7 @@ def test_sweeps_leave_the_cases_that_counts_of_pairs_leave(seed, monkeypatch):
 
 def test_a_search_by_sweeps_has_a_certificate(monkeypatch):
     """Depth 3 over thresholds of two columns, and a table that no tree satisfies."""
-    monkeypatch.setattr(all_thresholds, "MANY", 20)
+    monkeypatch.setattr(all_thresholds, "MANY_SPLITS", 20)
     monkeypatch.setattr(constrained_certificate, "WIDE", 20)
     monkeypatch.setattr(write_constrained_certificate, "swept", constrained_certificate.swept)
     rng = np.random.default_rng(4)
@@ -405,7 +405,7 @@ def test_what_stands_in_for_a_certificate_is_said(tmp_path, monkeypatch):
     X, path = rng.normal(size=(24, 2)).round(1), tmp_path / "t.csv"
     rows = [f"{a},{b},{'yes' if a * b > 0 else 'no'}" for a, b in X]
     path.write_text("\n".join(["a,b,y", *rows]) + "\n")
-    monkeypatch.setattr(all_thresholds, "MANY", 20)
+    monkeypatch.setattr(all_thresholds, "MANY_SPLITS", 20)
     ran = odtc_run("fit", path, "--depth", 3, "--constraint", "recall[yes] >= 0.8", "--json", folder=tmp_path)
     facts = json.loads(ran.out)
     assert facts["termination"] == "optimal" and "certified" not in facts

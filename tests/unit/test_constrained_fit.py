@@ -266,7 +266,7 @@ def test_with_a_limit_each_depth_begins_with_the_best_of_the_one_before(monkeypa
     data = Dataset("long", X, y, tuple(Feature(name, NUMERIC) for name in "abc"), ("no", "yes"), np.ones(60))
     constraints = ("recall[yes] >= 0.8", "leaf_rows >= 4")
     two = odtc.fit(data, "auto", 2, constraints=constraints).facts
-    monkeypatch.setattr(all_thresholds, "LONG", 1)
+    monkeypatch.setattr(all_thresholds, "LONG_SPLITS", 1)
     monkeypatch.setattr(engines, "FEW_TESTS", 1)
     problem = pipeline.pose(data, "dpflow", 3, constraints=constraints)
     engine, said = problem.derived(constrained.Posed).search, []
@@ -443,7 +443,7 @@ def test_within_a_limit_a_bound_by_another_search_comes_only_if_the_search_has_n
     data = Dataset("short", X, y, (Feature("a", NUMERIC), Feature("b", NUMERIC)), ("no", "yes"), np.ones(60))
     monkeypatch.setattr(engines, "FEW_TESTS", 1)
     monkeypatch.setattr(constrained, "MOST_TIMED", 1.0)
-    monkeypatch.setattr(all_thresholds, "MANY", 1)
+    monkeypatch.setattr(all_thresholds, "MANY_SPLITS", 1)
     problem = pipeline.pose(data, "dpflow", 3, constraints=("recall[yes] >= 0.8", "leaf_rows >= 4"), fitting=True)
     assert isinstance(problem.derived(constrained.Posed).search, all_thresholds.ThresholdSearch)
     called = []

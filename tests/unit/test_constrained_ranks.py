@@ -76,7 +76,12 @@ def test_the_best_tree_by_ranks_is_that_of_the_dense_table(depth, constraints, m
     asked = {"target": "y", "auxiliary": ["group"], "depth": depth, "constraints": constraints}
     dense = odtc.fit(table(), **asked).facts
     monkeypatch.setattr(encoding, "MIN_RANKED_CELLS", 0)
-    few = (engines, "FEW_TESTS"), (engines, "MOST_TESTS"), (all_thresholds, "MANY"), (search_terms, "MOST_SUBSETS")
+    few = (
+        (engines, "FEW_TESTS"),
+        (engines, "MOST_TESTS"),
+        (all_thresholds, "MANY_SPLITS"),
+        (search_terms, "MOST_SUBSETS"),
+    )
     for module, name in few:
         monkeypatch.setattr(module, name, 20)
 
@@ -281,8 +286,10 @@ def test_searches_of_each_subset_of_columns_end_in_the_proof_of_depth_three(seed
     arrays = given.derived(constrained.Posed).problem.arrays
     exact = ConstrainedSearch(arrays).run()
     assert exact.proved and exact.infeasible == (seed == 11)
-    monkeypatch.setattr(all_thresholds, "MANY", 5)
-    monkeypatch.setattr(all_thresholds, "LONG", 17)  # so many thresholds that a sweep over all columns takes long
+    monkeypatch.setattr(all_thresholds, "MANY_SPLITS", 5)
+    monkeypatch.setattr(
+        all_thresholds, "LONG_SPLITS", 17
+    )  # so many thresholds that a sweep over all columns takes long
     monkeypatch.setattr(engines, "FEW_TESTS", 10)
     monkeypatch.setattr(constrained, "needs_floor", lambda problem: True)
     problem = pipeline.pose(data, "dpflow", 3, **posing)
@@ -299,7 +306,7 @@ def test_searches_of_each_subset_of_columns_end_in_the_proof_of_depth_three(seed
 
 
 def test_a_proof_by_searches_of_each_subset_of_columns_has_a_certificate(monkeypatch):
-    monkeypatch.setattr(all_thresholds, "LONG", 300)
+    monkeypatch.setattr(all_thresholds, "LONG_SPLITS", 300)
     monkeypatch.setattr(constrained, "needs_floor", lambda problem: True)
     rng = np.random.default_rng(1)
     X = rng.normal(size=(120, 3))

@@ -23,7 +23,7 @@ from odtc.problem.constraints.constraint import (
     posed,
     takes,
 )
-from odtc.problem.constraints.groups import MANY, carrying, example_of, groups, members, rarest, regrouped
+from odtc.problem.constraints.groups import MAX_GROUPS, carrying, example_of, groups, members, rarest, regrouped
 from odtc.problem.constraints.kind import CONSTRAINTS, Knows, Terms
 from odtc.problem.constraints.on_groups import _chooses
 from odtc.problem.constraints.on_nodes import above_leaves
@@ -220,17 +220,17 @@ def test_groups_of_rows_by_their_words():
     assert example_of(encoded) == "side" and example_of(bare) == "COLUMN" and rarest(encoded) == "yes"
     assert example_of(replace(carrying(encoded, ["c"]), dataset=None)) == "c"
     numbers = np.arange(60.0)
-    for n, text in ((MANY, "x"), (MANY + 1, "x<=25")):
+    for n, text in ((MAX_GROUPS, "x"), (MAX_GROUPS + 1, "x<=25")):
         plain = Dataset(
             "d", numbers[:n, None], (numbers[:n] > 5).astype(np.int32), (Feature("x", "numeric"),), "ab", np.ones(n)
         )
         many = pipeline.pose(plain, "flowoct", 1).encoded
         assert example_of(many) == text
-        if n > MANY:
+        if n > MAX_GROUPS:
             with pytest.raises(ChoiceError, match="at most 50 groups.*51 different numbers"):
                 groups(many, "x")
         else:
-            assert len(groups(many, "x").names) == MANY
+            assert len(groups(many, "x").names) == MAX_GROUPS
     assert rarest(replace(encoded, weight=np.where(encoded.y == 1, 0.0, encoded.weight))) == "no"
     assert rarest(replace(encoded, weight=encoded.weight / 10**6)) == "yes"  # each class weighs less than 1
     found = groups(encoded, "c")

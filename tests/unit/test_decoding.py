@@ -215,7 +215,7 @@ def test_a_tree_at_the_floor_is_optimal_and_nothing_else_is_claimed(xor):
 
 
 def test_a_tree_above_the_floor_is_what_the_solver_says(model, found, monkeypatch):
-    monkeypatch.setattr(first_trees, "MOMENT", 0)
+    monkeypatch.setattr(first_trees, "MOMENT_WORK", 0)
     for end in (TIME_LIMIT, Termination.UNKNOWN, Termination.INTERRUPTED):
         said = decode(model, replace(found, termination=end)).solution
         assert (
@@ -358,7 +358,7 @@ def test_a_file_read_anew_keeps_the_rows_that_were_selected():
 
 def test_a_point_and_an_edited_model_are_decoded_as_what_they_are(model, found, monkeypatch):
     """A vector is a point without a claim; with rows of its user the tree is one of the edited model."""
-    monkeypatch.setattr(first_trees, "MOMENT", 0)
+    monkeypatch.setattr(first_trees, "MOMENT_WORK", 0)
     best = tree_cost(model.problem, decode(model, found).heap)
     plain = decode(model, np.asarray(found.x))
     assert plain.verified and plain.solution.termination == Termination.UNKNOWN and plain.solution.bound <= best
@@ -452,7 +452,7 @@ def test_optimal_is_worth_the_bound_that_comes_with_it(within_gap):
 
 
 def test_a_solution_without_a_name_proves_nothing_of_a_named_model(model, found, monkeypatch):
-    monkeypatch.setattr(first_trees, "MOMENT", 0)
+    monkeypatch.setattr(first_trees, "MOMENT_WORK", 0)
     claim = replace(found, termination=OPTIMAL, bound=found.objective)
     known = decode(model, claim).solution
     assert (known.termination, known.bound) == (OPTIMAL, claim.bound)
@@ -480,7 +480,7 @@ def test_what_a_file_does_not_prove_a_search_of_a_moment_does(model, found, monk
     assert (stopped.termination, stopped.bound) == (OPTIMAL, found.objective)
     named = decode(model, replace(silent, termination=TIME_LIMIT, model=model.identity)).solution
     assert named.termination == TIME_LIMIT
-    monkeypatch.setattr(first_trees, "MOMENT", 0)
+    monkeypatch.setattr(first_trees, "MOMENT_WORK", 0)
     assert decode(model, silent).solution.termination == Termination.UNKNOWN
 
 
@@ -540,7 +540,7 @@ def test_a_search_of_a_moment_ends(model, monkeypatch):
 
     monkeypatch.setattr(first_trees, "known_tree", grown)
     assert first_trees.quickly_searched(model.problem, 1.0) == []
-    assert len(left) == 1 and left[0] <= first_trees.SHORT
+    assert len(left) == 1 and left[0] <= first_trees.MOMENT_SECONDS
 
 
 def test_leaves_of_all_rows_are_joined_only_if_asked_and_without_constraints(model, found, monkeypatch):

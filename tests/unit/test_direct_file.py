@@ -20,8 +20,8 @@ PIECE = 4096
 @pytest.fixture
 def small(monkeypatch):
     """Pieces of 4 KB, of which those from the third on pass the cache."""
-    monkeypatch.setattr(direct_file, "PIECE", PIECE)
-    monkeypatch.setattr(direct_file, "LARGE", 2 * PIECE)
+    monkeypatch.setattr(direct_file, "PIECE_BYTES", PIECE)
+    monkeypatch.setattr(direct_file, "CACHED_BYTES", 2 * PIECE)
     return monkeypatch
 
 
@@ -37,8 +37,8 @@ def write(path, data, cuts=()) -> bytes:
 def test_any_cuts_of_any_size_give_the_bytes(tmp_path_factory, size, cuts):
     data = np.random.default_rng(size).integers(0, 256, size, np.uint8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(direct_file, "PIECE", PIECE)
-        patch.setattr(direct_file, "LARGE", PIECE)
+        patch.setattr(direct_file, "PIECE_BYTES", PIECE)
+        patch.setattr(direct_file, "CACHED_BYTES", PIECE)
         path = tmp_path_factory.mktemp("direct") / "file"
         assert write(path, data, sorted(min(cut, size) for cut in cuts)) == data.tobytes()
 
@@ -92,8 +92,8 @@ def test_a_part_of_a_piece_is_followed_by_the_rest(small, tmp_path):
 def test_a_disk_that_does_not_keep_up_is_left_to_the_cache(small, tmp_path):
     turned = []
     small.setattr(system, "past_the_cache", lambda handle, direct: turned.append(direct) or direct)
-    small.setattr(direct_file, "SLOW", float("inf"))
-    small.setattr(direct_file, "TRIED", 2)
+    small.setattr(direct_file, "SLOW_BYTES_PER_SECOND", float("inf"))
+    small.setattr(direct_file, "JUDGED_PIECES", 2)
     data = bytes(range(256)) * 200
     assert write(tmp_path / "file", data) == data
     assert turned == [True, False]

@@ -390,7 +390,7 @@ def test_ranks_of_values_encode_as_the_dense_table(seed, dense):
         dataset = from_frame(frame, "frame", ReadingSpec(missing="separate"))
         found = []
         for many in (10**9, 0):
-            patch.setattr(encoding, "MANY", many)
+            patch.setattr(encoding, "RANKED_SPLITS", many)
             patch.setattr(encoding, "MIN_RANKED_CELLS", 0)
             try:
                 found.append(encode(dataset, "auto", by_column=seed % 5 == 0))

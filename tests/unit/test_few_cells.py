@@ -53,7 +53,7 @@ def test_few_cells_and_many_are_looked_at_alike(words):
     few = [f(cells) for f in (column_types.padded_cell, column_types.merged_cells)]
     few_codes = [column_types.level_codes(cells, of, "categorical") for of in (levels, ("0", "1"), ("x",))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(column_types, "MANY", 0)
+        patch.setattr(column_types, "POLARS_CELLS", 0)
         assert [f(cells) for f in (column_types.padded_cell, column_types.merged_cells)] == few
         assert column_types.levels_of(cells) == levels
         for of, codes in zip((levels, ("0", "1"), ("x",)), few_codes):

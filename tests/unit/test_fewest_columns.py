@@ -158,7 +158,7 @@ def test_too_many_best_trees_are_said_and_leave_a_best_tree(monkeypatch):
 
 
 def test_a_search_for_fewer_leaves_that_takes_too_much_is_ended_and_offered(monkeypatch):
-    monkeypatch.setattr(threshold_search, "SOME", -1)
+    monkeypatch.setattr(threshold_search, "FEWEST_ENTRIES", -1)
     monkeypatch.setattr(threshold_search, "FEWEST", -1)
     random = np.random.default_rng(3)
     data = read_arrays(random.normal(size=(60, 3)), random.integers(0, 2, 60))

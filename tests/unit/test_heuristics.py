@@ -109,7 +109,7 @@ def test_more_work_only_makes_it_better(data, price):
     encoded, topology = problem.encoded, problem.topology
     whole = grow("local_search", encoded, topology, price)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local_search, "WORK", data.draw(st.integers(-1, 1000)))
+        patch.setattr(local_search, "MAX_WORK", data.draw(st.integers(-1, 1000)))
         first = grow("local_search", encoded, topology, price)
     assert cost(whole, encoded, price) <= cost(first, encoded, price) + 1e-9
     assert cost(first, encoded, price) <= cost(grow("cart", encoded, topology, price), encoded, price) + 1e-9

@@ -134,7 +134,7 @@ def test_an_end_while_the_rows_of_a_large_table_are_ranked_hands_in_the_start(st
             raise KeyboardInterrupt if interruption else TimeLimitReached("the time limit came")
 
     monkeypatch.setattr(ranks, "TALL_TABLE", 0)
-    monkeypatch.setattr(threshold_search, "LARGE", 0)
+    monkeypatch.setattr(threshold_search, "CELLS_FOR_BINS", 0)
     monkeypatch.setattr(deadline, "check", check)
     with deadline.within(50):
         found = problem.module.search(problem, start, None)

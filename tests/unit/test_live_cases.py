@@ -109,7 +109,7 @@ CONSTRAINED = {"constraints": ("recall[1] >= 0.8", "features <= 2"), "encoding":
 
 def test_fit_with_a_solver_begins_with_the_search(monkeypatch):
     """The tree and the bound of the search are known before the solver begins."""
-    monkeypatch.setattr(search_before_model, "SMALL", 0)
+    monkeypatch.setattr(search_before_model, "WHOLE_VARIABLES", 0)
     fitted = odtc.fit(MONKS / "monks-1.csv", "dpflow", 2, solver="highs", **CONSTRAINED)
     assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
     monkeypatch.undo()
@@ -117,7 +117,7 @@ def test_fit_with_a_solver_begins_with_the_search(monkeypatch):
 
 
 def test_its_tree_and_bound_are_the_result_if_no_model_is_made_in_time(monkeypatch):
-    monkeypatch.setattr(search_before_model, "SMALL", 0)
+    monkeypatch.setattr(search_before_model, "WHOLE_VARIABLES", 0)
     monkeypatch.setattr(search_before_model, "_live", lambda *of: None)
     fitted = odtc.fit(MONKS / "monks-1.csv", "dpflow", 2, solver="highs", time_limit=30, **CONSTRAINED)
     assert fitted.facts["termination"] == "optimal" and fitted.facts["objective"] == fitted.facts["bound"]
@@ -125,7 +125,7 @@ def test_its_tree_and_bound_are_the_result_if_no_model_is_made_in_time(monkeypat
 
 
 def test_what_cannot_be_kept_is_explained_also_with_a_solver(monkeypatch):
-    monkeypatch.setattr(search_before_model, "SMALL", 0)
+    monkeypatch.setattr(search_before_model, "WHOLE_VARIABLES", 0)
     with pytest.raises(NoSolutionError, match="proved: "):
         odtc.fit(
             MONKS / "monks-1.csv", "dpflow", 1, solver="highs", constraints=("recall[1] >= 0.9", "precision[1] >= 0.95")
@@ -134,7 +134,7 @@ def test_what_cannot_be_kept_is_explained_also_with_a_solver(monkeypatch):
 
 def test_the_manifest_holds_what_the_search_left(monkeypatch, tmp_path):
     """Decoding needs no search: the subtrees stand in the manifest."""
-    monkeypatch.setattr(search_before_model, "SMALL", 0)
+    monkeypatch.setattr(search_before_model, "WHOLE_VARIABLES", 0)
     model = pipeline.build(MONKS / "monks-1.csv", "dpflow", 2, **CONSTRAINED)
     path = write_manifest(model.problem, model, tmp_path / "m.odt.json")
     monkeypatch.setattr(search_before_model, "limited", None)
@@ -150,13 +150,13 @@ def test_the_manifest_holds_what_the_search_left(monkeypatch, tmp_path):
 
 
 def test_all_columns_are_written_on_request(monkeypatch):
-    monkeypatch.setattr(search_before_model, "SMALL", 0)
+    monkeypatch.setattr(search_before_model, "WHOLE_VARIABLES", 0)
     problem = pipeline.pose(MONKS / "monks-1.csv", "dpflow", 2, params={"fix": "false"}, **CONSTRAINED)
     assert not pipeline.compile_model(problem).problem.params.cases
 
 
 def test_build_says_what_is_left_out(monkeypatch, tmp_path):
-    monkeypatch.setattr(search_before_model, "SMALL", 0)
+    monkeypatch.setattr(search_before_model, "WHOLE_VARIABLES", 0)
     words = ["build", str(MONKS / "monks-1.csv"), "--model", "dpflow", "--depth", "2", "--encoding", "onehot"]
     said = command_line.odtc(*words, "--constraint", "recall[1] >= 0.8", "-o", str(tmp_path / "m"))
     assert said.code == 0

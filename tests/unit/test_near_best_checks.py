@@ -309,7 +309,7 @@ def test_a_list_of_costs_that_is_cut_short_need_not_hold_all_trees(done, monkeyp
     short = replace(near, facts=near.facts | {"objectives": listed[:2]})
     assert len(listed) > 2
     for most, wrong in ((1, False), (2, False), (3, True)):
-        monkeypatch.setattr(near_best, "LISTED", most)
+        monkeypatch.setattr(near_best, "MAX_FILE_LINES", most)
         assert bool(_wrong_sums(short, done.problem)) == wrong
 
 

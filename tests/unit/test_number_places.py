@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc.algorithms.number_places import MOST, NumberPlaces, bits_of
+from odtc.algorithms.number_places import MAX_NUMBERS, NumberPlaces, bits_of
 from odtc.data.table import column_coding
 from odtc.data.table.column_coding import Known
 
@@ -39,7 +39,7 @@ def test_places_are_those_of_a_search_through_the_numbers(draw):
     assert set(fresh) == {c for c in series if c is not None and c not in held}
 
 
-@pytest.mark.parametrize("many", [1, 2, 3, 255, 256, MOST])
+@pytest.mark.parametrize("many", [1, 2, 3, 255, 256, MAX_NUMBERS])
 def test_as_many_numbers_as_there_may_be(many):
     random = np.random.default_rng(many)
     for numbers in (np.arange(many) / 10, random.normal(size=many), np.arange(many) * 2**40):
@@ -50,4 +50,4 @@ def test_as_many_numbers_as_there_may_be(many):
         assert absent is None and np.array_equal(code, np.arange(many, 0, -1))
         code, absent = places.codes(bits_of(np.array([-1.0, numbers[0]])))
         assert code.tolist() == [0, 1] and absent.tolist() == [True, False]
-    assert NumberPlaces.of(bits[:0]) is None and NumberPlaces.of(bits_of(np.arange(MOST + 1))) is None
+    assert NumberPlaces.of(bits[:0]) is None and NumberPlaces.of(bits_of(np.arange(MAX_NUMBERS + 1))) is None

@@ -238,7 +238,7 @@ def test_programs_of_many_rows_are_solved_by_few_of_them(seed, monkeypatch):
         lambda: max_margin_hyperplane(Z, rows, rng.random(len(rows)) < 0.5)[2],
     ]
     whole = [one() for one in solve]
-    monkeypatch.setattr("odtc.algorithms.robust_lp.FEW", 8)
+    monkeypatch.setattr("odtc.algorithms.robust_lp.FIRST_ROWS", 8)
     few = [one() for one in solve]
     for ours, theirs in zip(few, whole):
         if isinstance(ours, tuple):

@@ -193,7 +193,7 @@ def test_what_is_decoded_of_parquet_at_once_are_whole_row_groups(tmp_path, monke
         assert begins == [0, 2**18, 2**19]
         assert np.array_equal(pl.concat(frames)["a"].to_numpy(), rows)
         assert max(frame.height for frame in frames) * 16 <= size
-    monkeypatch.setattr("odtc.data.cells.readers.parquet.MOST", 2**18)  # groups are too large
+    monkeypatch.setattr("odtc.data.cells.readers.parquet.MAX_GROUP_BYTES", 2**18)  # groups are too large
     begins.clear()
     assert np.array_equal(pl.concat(reader.batches(path, 16 * 80_000))["a"].to_numpy(), rows)
     assert begins == list(range(0, 600_000, 80_000))

@@ -237,7 +237,7 @@ def test_too_many_trees_near_the_bound_leave_the_tree_of_the_search(data):
     """The bound and the tree of the search under constraints hold, too."""
     problem = data.draw(constrained(("dpflow", {}), "answers", depths=(2, 3)))
     with pytest.MonkeyPatch.context() as few:
-        few.setattr(reduced_cost_fixing, "WORK", -1)
+        few.setattr(reduced_cost_fixing, "MAX_PAIRS_OF_SUBTREES", -1)
         said, best = problem.module.notes(problem)["fixed"], least_kept(problem)
     assert said["bound"] <= best + 1e-6
     assert said["incumbent"] is None or said["incumbent"] >= best - 1e-6

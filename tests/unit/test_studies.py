@@ -295,7 +295,7 @@ def test_a_proof_goes_on_if_the_scheduler_is_killed_and_started_again(monkeypatc
     """It ended in an error, and what it had proved was lost. Two processes start twice: some ten seconds."""
     pytest.importorskip("distributed")
     monkeypatch.setattr(workers.ClusterTeam, "cells", 0)
-    monkeypatch.setattr(apart, "FEW", 0)
+    monkeypatch.setattr(apart, "MIN_CUTS", 0)
     monkeypatch.setattr(apart, "ALONE", 0)
     port, scheduler, worker = words_of_a_cluster()
     running, said, rounds = [start(scheduler), start(worker)], [], []

@@ -44,7 +44,7 @@ def monks():
 
 @pytest.mark.parametrize("termination", ["time_limit", "interrupted", "unknown", "error"])
 def test_a_bound_is_never_below_the_floor(monks, termination, monkeypatch):
-    monkeypatch.setattr("odtc.workflow.first_trees.MOMENT", 0)
+    monkeypatch.setattr("odtc.workflow.first_trees.MOMENT_WORK", 0)
     compiled, point = monks
     least = objective_floor(compiled.problem)
     found = Solution(point, Termination(termination), compiled.objective(point), -1e6)

@@ -67,7 +67,7 @@ def test_many_columns_at_a_time_are_read_as_one_by_one(ending, tmp_path):
             casts = [table[name].cast(types[at % 4], strict=False) for at, name in enumerate(table.columns[:-1])]
             table.with_columns(casts).write_parquet(path)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(number_columns, "TOGETHER", together)
+            patch.setattr(number_columns, "CELLS_AT_ONCE", together)
             patch.setattr(column_coding, "WIDE", 10**9)
             apart = _facts(path, missing=missing)
             patch.setattr(column_coding, "WIDE", 1)

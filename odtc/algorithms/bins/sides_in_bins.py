@@ -25,7 +25,7 @@ OF_SIDE = 8, 32  # bins of a column of a side: for its first cuts, and for the t
 # Minimum costs of the two leaves of a run together, relative to the cost of one leaf (a run of one cut may cost less).
 # Parts below a half are not needed: with two runs of a column, both sides together already have all entries.
 LEAVES = tuple(part / 20 for part in range(10, 20))
-FEW = 0.05  # relative to the cost of one leaf: a side that costs less as a leaf is left out
+CHEAP_SIDE = 0.05  # relative to the cost of one leaf: a side that costs less as a leaf is left out
 RATE = 1.2e-9  # CPU seconds of a step on a quick machine, before any is measured
 PLANNED = 0.9  # share of the remaining time: shorter runs are used only if they are expected to take less
 
@@ -64,7 +64,7 @@ class SidesInBins:
         need : int, the cost of a known tree: a higher bound is not needed
         """
         leaf, columns = _Side(self.ranked, self.check).leaf, self.ranked.rank.T
-        runs = [[_runs(self.ranked, rank, part * leaf, FEW * leaf) for rank in columns] for part in LEAVES]
+        runs = [[_runs(self.ranked, rank, part * leaf, CHEAP_SIDE * leaf) for rank in columns] for part in LEAVES]
         work = np.array([[self._steps(*column) for column in zip(columns, some)] for some in runs])
         best, price = min(need, leaf), self.ranked.price
         for column, rank in enumerate(columns.astype(np.int64)):

@@ -29,11 +29,11 @@ from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Fo
 from odtc.algorithms.constrained.sweeps.swept_trees import SweptTrees
 
 FEW = 15  # splits of a scale that are searched first
-NEAR = 12  # positions on either side of a threshold of the best tree that are searched next
-AGAIN = 4  # maximum number of searches near the best tree
-MANY = 300  # splits; from this number on, this search is faster than one search over all splits
-LONG = 3000  # splits; with more, a search over all may take minutes, so a good tree is searched for first
-COARSEST = 4  # splits of a scale that are searched before the FEW ones, if there are more than LONG splits
+NEAR_POSITIONS = 12  # positions on either side of a threshold of the best tree that are searched next
+MAX_NEAR_SEARCHES = 4  # maximum number of searches near the best tree
+MANY_SPLITS = 300  # splits; from this number on, this search is faster than one search over all splits
+LONG_SPLITS = 3000  # splits; with more, a search over all may take minutes, so a good tree is searched for first
+COARSEST = 4  # splits of a scale that are searched before the FEW ones, if there are more than LONG_SPLITS splits
 MOST_SWEPT = 50_000  # splits; the sweep of one side takes time quadratic in their number, here seconds
 MANY_SWEPT = 50  # splits; from this number on, a sweep finds the best tree of a root faster than counts of pairs
 INSIDE = 150  # quantiles of the columns of one tree that are searched together
@@ -42,7 +42,7 @@ OTHERS = 8  # subsets of columns that are searched in addition to the subset of 
 
 def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
     """Return whether this search supports a problem with these scales, int (splits,)."""
-    if problem.depth != 3 or problem.n_labels != 2 or not MANY <= len(scale) <= MOST_SWEPT:
+    if problem.depth != 3 or problem.n_labels != 2 or not MANY_SPLITS <= len(scale) <= MOST_SWEPT:
         return False
     plain = problem.below is None and problem.allowed.all() and problem.accepts is None
     one = len(problem.measures) == 0 or (len(problem.measures) == 1 and (problem.least == problem.least[:, :1]).all())
@@ -79,12 +79,12 @@ class CoarseSearch:
         scale: np.ndarray,
         few: int = FEW,
         exactly: bool = True,
-        near: int = NEAR,
+        near: int = NEAR_POSITIONS,
         inside: int = INSIDE,
     ):
         fixed_point(problem)  # raises TooLarge before the search
         self.problem, self.scale, self.few, self.exactly, self.near = problem, scale, few, exactly, near
-        self.inside, self.long = inside, len(scale) > LONG
+        self.inside, self.long = inside, len(scale) > LONG_SPLITS
         self._tick, self._progress = (lambda: False), (lambda bound, cost: None)
         self.upper, self.best, self.bound = problem.most_cost + 1, None, 0
         self.floor, self.begun = 0, False  # as in ConstrainedSearch
@@ -250,7 +250,7 @@ class CoarseSearch:
         between two of the first splits, then over smaller and smaller ranges, because steps to neighbouring thresholds
         would take too long to reach a better tree that is far away."""
         part, still = 1.0 / self.few, 0
-        while start is not None and not self._tick() and still < AGAIN:
+        while start is not None and not self._tick() and still < MAX_NEAR_SEARCHES:
             asked = np.unique(start[0][start[0] >= 0])
             used = np.isin(np.arange(self.problem.subsets.shape[1]), self.problem.column[asked])
             holding = np.flatnonzero((self.problem.subsets | ~used).all(axis=1))
@@ -310,7 +310,9 @@ class ShallowSearch(CoarseSearch):
         As for CoarseSearch.
     """
 
-    def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, near: int = NEAR, inside: int = INSIDE):
+    def __init__(
+        self, problem: ConstrainedProblem, scale: np.ndarray, near: int = NEAR_POSITIONS, inside: int = INSIDE
+    ):
         super().__init__(problem, scale, 1, False, near, inside)
 
     def _find(self) -> None:

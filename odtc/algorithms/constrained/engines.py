@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import FEW, NEAR, CoarseSearch, ShallowSearch, ThresholdSearch, takes
+from odtc.algorithms.constrained.all_thresholds import (
+    FEW,
+    NEAR_POSITIONS,
+    CoarseSearch,
+    ShallowSearch,
+    ThresholdSearch,
+    takes,
+)
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.few_splits.subset_trees import RATE, steps
@@ -89,7 +96,7 @@ def ends_soon(engine: Engine) -> bool:
 
 def _near(depth: int) -> int:
     """Return how many splits on either side of one are searched at this depth in less than a second."""
-    return min(NEAR, max(1, _inside(depth) // 2**depth))
+    return min(NEAR_POSITIONS, max(1, _inside(depth) // 2**depth))
 
 
 def _inside(depth: int) -> int:

@@ -1,7 +1,7 @@
 """A good tree quickly, for problems with very many ordered splits: the best trees over a few quantiles of each scale.
 
-The search uses at most EACH splits of each scale, so it takes only a moment. It starts at a low depth and goes deeper,
-so that a first tree is found soon and a deeper tree is never worse.
+The search uses at most PER_SCALE splits of each scale, so it takes only a moment. It starts at a low depth and goes
+deeper, so that a first tree is found soon and a deeper tree is never worse.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, 
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.base.value_class import value_class
 
-EACH = 8  # maximum number of splits of a scale
-MOST = 2e9  # maximum of rows times splits to the power of the depth
+PER_SCALE = 8  # maximum number of splits of a scale
+MAX_WORK = 2e9  # maximum of rows times splits to the power of the depth
 
 
 @value_class
@@ -65,11 +65,11 @@ def first_tree(problem: ConstrainedProblem, scales: list[np.ndarray], tick: Call
 
 
 def some_of_each(problem: ConstrainedProblem, scales: list[np.ndarray], depth: int) -> np.ndarray:
-    """Return int (splits,): as many quantiles of each scale as this depth allows, at most EACH; none if one is too
+    """Return int (splits,): as many quantiles of each scale as this depth allows, at most PER_SCALE; none if one is too
     many."""
     ones = ones_of(problem.X)
-    for few in range(EACH, 0, -1):
+    for few in range(PER_SCALE, 0, -1):
         n = sum(min(few, len(mine)) for mine in scales)
-        if len(problem.X) * float(n) ** max(2, depth) <= MOST:
+        if len(problem.X) * float(n) ** max(2, depth) <= MAX_WORK:
             return np.sort(np.concatenate([quantiles(mine, ones, few, ends=False) for mine in scales]))
     return np.zeros(0, int)

@@ -25,7 +25,7 @@ from odtc.base.value_class import value_class
 
 ROUNDS = 80  # maximum number of cutting planes
 CLOSE = 1e-7  # relative to the scale of cost: multipliers this near to the best are good enough
-MOST = 1e4  # the largest multiplier, with cost and uses relative to their scales
+MAX_MULTIPLIER = 1e4  # the largest multiplier, with cost and uses relative to their scales
 NEAR = 1e-9  # rounding error of a sum, relative to the scales of cost and uses
 
 
@@ -91,7 +91,7 @@ def solve_dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
     D, most = flow.budgets.sides
     cost, use = max(flow.scale[0], 1e-300), np.abs(D) @ flow.scale[1:]
     use = np.where(use > 0, use, np.maximum(1.0, np.abs(most)))  # for a sum that is 0 for every tree
-    chosen, bound, best, cuts = np.zeros(len(most)), -np.inf, None, Cuts(np.full(len(most), MOST), CLOSE)
+    chosen, bound, best, cuts = np.zeros(len(most)), -np.inf, None, Cuts(np.full(len(most), MAX_MULTIPLIER), CLOSE)
     for at in cuts.rounds(chosen, ROUNDS):  # multipliers, costs and uses relative to their scales
         deadline.check()
         weight = flow.weight(at * cost / use)

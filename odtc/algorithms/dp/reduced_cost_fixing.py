@@ -28,7 +28,7 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import param
 
 GAP = 1 / 4096  # relative to the scale of cost: trees this near to the bound are tried first
-WORK = 3_000_000  # maximum number of pairs of subtrees of a level
+MAX_PAIRS_OF_SUBTREES = 3_000_000  # maximum number of pairs of subtrees of a level
 PAIRS = 1_000_000  # pairs of subtrees that are stored at once
 SORTED = 5000  # number of multiplications that take as long as one pair
 ROUNDING = 1e-9  # rounding error of numbers up to three times the number of states
@@ -115,7 +115,7 @@ def best_at_root(flow: Flow, below: Points | None) -> Incumbent | None:
             continue
         deadline.check()
         pairs += len(left) * len(right)
-        if pairs > WORK:
+        if pairs > MAX_PAIRS_OF_SUBTREES:
             return None
         total = below.vector[left][:, None] + below.vector[right] + flow.branch
         cost = np.where(budgets.kept(total), total[..., 0], np.inf)
@@ -158,7 +158,7 @@ def join_points(
             side="right",
         )
         count = np.maximum(ends - first[right], 0)
-        if count.sum() > WORK:
+        if count.sum() > MAX_PAIRS_OF_SUBTREES:
             return None
     deadline.expect_end(
         float(count.sum()) * SORTED, f"{int(count.sum()):,} pairs of subtrees of a level", f"set {param('tail', 1)}"

@@ -19,9 +19,9 @@ from odtc.base.memory import require_memory
 from odtc.base.wording import option, param
 
 ARC_BYTES = 200  # bytes of an arc while its level is built, and of its variable in the model
-FEW = 2**28  # bytes up to which no estimate is needed
+UNESTIMATED_BYTES = 2**28  # bytes up to which no estimate is needed
 FEW_STATES = 50  # up to this many states, numpy computes the best trees of two levels, without loading a kernel
-SAMPLE = 32  # states from which the arcs of a level are estimated
+SAMPLED_STATES = 32  # states from which the arcs of a level are estimated
 
 
 def _instead() -> str:
@@ -202,9 +202,9 @@ def _expect_arcs(rows: Rows, now: dict, opened: np.ndarray) -> None:
     what = f"level {level} of the dynamic program, {len(opened):,} states over {F:,} splits"
     if not table_fits(F, level + 1, 8 * rows.sums.shape[1]):
         deadline.expect_end(float(len(opened)) * n * F * rows.sums.shape[1], what, _instead())
-    if len(opened) * F * ARC_BYTES < FEW:
+    if len(opened) * F * ARC_BYTES < UNESTIMATED_BYTES:
         return
-    some = opened[np.unique(np.linspace(0, len(opened) - 1, SAMPLE).astype(int))]
+    some = opened[np.unique(np.linspace(0, len(opened) - 1, SAMPLED_STATES).astype(int))]
     member = np.unpackbits(now["cover"][some], axis=1, count=n).T
     ones, held = deadline.product(member, rows.X, np.float32), member.sum(axis=0)[:, None]
     arcs = ((ones >= rows.least) & (held - ones >= rows.least)).sum() / len(some) * len(opened)

@@ -16,7 +16,7 @@ from itertools import combinations
 
 import numpy as np
 
-MOST = 8  # classes: 3^MOST pairs of a set and a half of it
+MAX_CLASSES = 8  # classes: 3^MAX_CLASSES pairs of a set and a half of it
 
 Halves = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -24,7 +24,7 @@ Halves = tuple[tuple[int, ...], tuple[int, ...]]
 def fills_tree(classes: int, depth: int) -> bool:
     """Return whether this many classes need more than half of the leaves, so that each has a leaf only if the nodes
     separate them well."""
-    return 2 < classes <= min(2**depth, MOST) and 2 * classes > 2**depth
+    return 2 < classes <= min(2**depth, MAX_CLASSES) and 2 * classes > 2**depth
 
 
 def class_halves(Z: np.ndarray, label: np.ndarray, weight: np.ndarray, depth: int) -> dict[int, Halves]:
@@ -35,7 +35,7 @@ def class_halves(Z: np.ndarray, label: np.ndarray, weight: np.ndarray, depth: in
     Z : ndarray of float64, (rows, terms)
         Scaled to about [0, 1].
     label : ndarray of int64, (rows,)
-        The class of each row, of no more than 2^depth and MOST classes.
+        The class of each row, of no more than 2^depth and MAX_CLASSES classes.
     weight : ndarray of float64, (rows,)
     depth : int
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 MIN_WORK = 1e8  # rows times columns times cuts; a smaller table is searched directly
-KEPT = 31  # cuts that are kept for each column
+CUTS_PER_COLUMN = 31  # cuts that are kept for each column
 ROOTS = 7  # cuts of a column that are tried as a root
 SAMPLE = 2_000  # number of rows, about, on which roots are compared
-TRIED = 3  # number of columns whose best root gets two levels below it
+TRIED_COLUMNS = 3  # number of columns whose best root gets two levels below it
 STEPS = (4, 2, 1)  # distances, in quantiles, by which the best root is moved
 MOST_ROWS = 10_000  # maximum number of rows, about, on which two levels are found
-WORK = 1e9  # maximum rows times pairs of columns for two levels; further columns are left out
+MAX_WORK = 1e9  # maximum rows times pairs of columns for two levels; further columns are left out
 
 
 def repays(code: np.ndarray, size: np.ndarray) -> bool:
@@ -48,7 +48,7 @@ def first_trees(search: Any, cost_of: Callable[[tuple], float]) -> None:
     ----------
     search : MomentSearch (odtc.algorithms.moments.search), whose only limit is the minimum number of rows of a leaf
     """
-    cuts = [quantile_cuts(code, size, KEPT) for code, size in zip(search.code, search.size.tolist())]
+    cuts = [quantile_cuts(code, size, CUTS_PER_COLUMN) for code, size in zip(search.code, search.size.tolist())]
     every = np.arange(search.code.shape[1])
     sample, some = (every[:: max(1, len(every) // most)] for most in (SAMPLE, MOST_ROWS))
     code = np.stack([np.searchsorted(kept, code) for kept, code in zip(cuts, search.code)])
@@ -75,7 +75,7 @@ def first_trees(search: Any, cost_of: Callable[[tuple], float]) -> None:
 
 def _columns(coarse: Any, sample: np.ndarray) -> tuple[int, ...]:
     """Return the columns by which one level gains most, as many as there is time for."""
-    most = max(2, int((WORK / coarse.code.shape[1]) ** 0.5))
+    most = max(2, int((MAX_WORK / coarse.code.shape[1]) ** 0.5))
     if most >= len(coarse.size):
         return tuple(range(len(coarse.size)))
     gains = [coarse.gain_of_one(sample, (column,)) for column in range(len(coarse.size))]
@@ -93,7 +93,7 @@ def _roots(coarse: Any, sample: np.ndarray, columns: tuple[int, ...]) -> list[tu
             if min(map(len, sides)):
                 own.append((sum(coarse.gain_of_one(side, columns) for side in sides), column, cut))
         found += [max(own)] if own else []
-    return [(column, cut) for _, column, cut in heapq.nlargest(TRIED, found)]
+    return [(column, cut) for _, column, cut in heapq.nlargest(TRIED_COLUMNS, found)]
 
 
 def _named(tree: tuple | None, cuts: list[np.ndarray], levels: int) -> tuple | None:

@@ -23,7 +23,7 @@ from odtc.algorithms.moments.laws import gain
 from odtc.base.deadline import KERNEL_STEPS
 from odtc.base.kernels import kernel
 
-SMALL = 600  # rows times cuts; fewer are searched without compiled code
+PLAIN_WORK = 600  # rows times cuts; fewer are searched without compiled code
 MOST_SETS = 5_000_000  # maximum number of sets of four splits, whose sums are stored at once
 MOST_SUMS = 5e8  # maximum number of sets of four splits that are true for a row, over all rows
 
@@ -204,7 +204,7 @@ def join_levels(sets, every, terms, best):
 def repays(n_rows: int, size: np.ndarray) -> bool:
     """Return whether columns of this many ranks have few enough cuts, and too many for plain loops to try soon."""
     p = int((size - 1).sum())
-    return 4 <= p and math.comb(p, 4) <= MOST_SETS and n_rows * p >= SMALL
+    return 4 <= p and math.comb(p, 4) <= MOST_SETS and n_rows * p >= PLAIN_WORK
 
 
 class FourLevels:

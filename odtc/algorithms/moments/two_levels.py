@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from odtc.algorithms.moments import laws
-from odtc.algorithms.moments.first_trees import KEPT, quantile_cuts
+from odtc.algorithms.moments.first_trees import CUTS_PER_COLUMN, quantile_cuts
 from odtc.algorithms.moments.laws import gain
 from odtc.algorithms.moments.tree_limits import Place
 from odtc.base.kernels import kernel
@@ -115,7 +115,9 @@ class Sorted:
     def __init__(self, search: Any):
         self.order = np.argsort(search.code, axis=1, kind="stable").astype(np.int32)
         self.moments = np.ascontiguousarray(search.moments.T)
-        self.cuts = [quantile_cuts(code, size, KEPT) for code, size in zip(search.code, search.size.tolist())]
+        self.cuts = [
+            quantile_cuts(code, size, CUTS_PER_COLUMN) for code, size in zip(search.code, search.size.tolist())
+        ]
         code = np.stack([np.searchsorted(cuts, code) for cuts, code in zip(self.cuts, search.code)])
         self.coarse = search.over(code, int(search.least))
 

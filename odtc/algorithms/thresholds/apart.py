@@ -1,10 +1,10 @@
 """Proof of a tree by several processes, each of which evaluates single cuts (odtc.algorithms.thresholds.workers).
 
-A part is one cut of the root in its interval, or of a side of the root if the root has few cuts. Each process has AHEAD
-parts at a time. As soon as a part ends, its bounds and trees are used for the next parts: the best tree is shared, and
-intervals that the bounds close are never handed out. The bound on all trees and the certificate follow from these
-bounds as if this process had computed them. Each process searches the same ranked rows with its own memory, which it
-keeps from part to part. It returns only states of height 3 and more, because a certificate does not name lower ones.
+A part is one cut of the root in its interval, or of a side of the root if the root has few cuts. Each process has
+AT_ONCE parts at a time. As soon as a part ends, its bounds and trees are used for the next parts: the best tree is
+shared, and intervals that the bounds close are never handed out. The bound on all trees and the certificate follow from
+these bounds as if this process had computed them. Each process searches the same ranked rows with its own memory, which
+it keeps from part to part. It returns only states of height 3 and more, because a certificate does not name lower ones.
 
 If processes are lost, their intervals are open again and handed out once more, so a kill costs only the parts in
 progress.
@@ -20,9 +20,9 @@ from odtc.algorithms.thresholds import side_by_side, workers
 from odtc.base import deadline
 
 ALONE = 3.0  # CPU seconds of a search before other processes are started: about as much as starting them takes
-AHEAD = 2  # parts of each process at a time: the one that it works on, and the next
-FEW = 16  # cuts of the root per process; if there are fewer, cuts of the sides of the root are handed out instead
-LEAST = 3  # minimum height of a node whose cuts are handed out, and of a state that is returned
+AT_ONCE = 2  # parts of each process at a time: the one that it works on, and the next
+MIN_CUTS = 16  # cuts of the root per process; if there are fewer, cuts of the sides of the root are handed out instead
+MIN_HEIGHT = 3  # minimum height of a node whose cuts are handed out, and of a state that is returned
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ def pays(search: Any, node: Any, height: int) -> bool:
     team = workers.present()
     if team is None or search.relaxed is not None or search.ranked.by_splits:
         return False
-    below = search.height > LEAST and int((search.nodes.cuts(search.root)[0] - 1).sum()) < FEW * team.size
-    if height != search.height - below or height < LEAST or (node is search.root) == below:
+    below = search.height > MIN_HEIGHT and int((search.nodes.cuts(search.root)[0] - 1).sum()) < MIN_CUTS * team.size
+    if height != search.height - below or height < MIN_HEIGHT or (node is search.root) == below:
         return False
-    return height > LEAST or node.n * len(search.ranked.columns) >= team.cells
+    return height > MIN_HEIGHT or node.n * len(search.ranked.columns) >= team.cells
 
 
 def halve(search: Any, node: Any, height: int, need: int, known: Any, intervals: Any) -> None:
@@ -112,7 +112,7 @@ def _hand_out(team, search, node, height, need, known, intervals):
     try:
         while True:
             cutoff = search.cutoff(node, height, need, known)
-            while len(waiting) < AHEAD * team.size and (interval := intervals.take(cutoff)) is not None:
+            while len(waiting) < AT_ONCE * team.size and (interval := intervals.take(cutoff)) is not None:
                 narrowed = search.narrowed(node, height, need, known, interval)
                 if narrowed is not None:
                     part = Part(
@@ -169,6 +169,6 @@ def _evaluate(search: Any, part: Part) -> tuple[Any, ...]:
         task = (node, part.height, part.known, *part.terms)
         end, known, beside = side_by_side.job_of(search, task)()
     search.take(beside.memo.own, 0, 0.0)
-    memo = {key: state for key, state in beside.memo.own.items() if key[0] >= LEAST and key[1] != node.key}
+    memo = {key: state for key, state in beside.memo.own.items() if key[0] >= MIN_HEIGHT and key[1] != node.key}
     looked_at = beside.serial - search.serial
     return end, known, memo, beside.evaluated, beside.effort, looked_at, search.tallest_dropped

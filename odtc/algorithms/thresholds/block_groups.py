@@ -13,7 +13,7 @@ scanned entry by entry. These are plain functions of arrays, which numba compile
 
 import numpy as np
 
-MANY = 512  # minimum number of blocks of a column for which they are grouped
+MIN_BLOCKS = 512  # minimum number of blocks of a column for which they are grouped
 
 
 def group_size(n):

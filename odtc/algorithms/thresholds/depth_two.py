@@ -17,7 +17,7 @@ remaining cuts only columns that can be part of a better tree are scanned.
 
 import numpy as np
 
-from odtc.algorithms.thresholds.block_groups import MANY, group_blocks, group_size, scan_groups, settle_groups
+from odtc.algorithms.thresholds.block_groups import MIN_BLOCKS, group_blocks, group_size, scan_groups, settle_groups
 from odtc.base.kernels import Kernel, kernel, kernel_with
 
 POINTS = 48  # evaluated cuts that are stored at once: one for each halving of an interval of cuts, and a few more
@@ -693,7 +693,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     grouped = np.zeros(m + 1, np.bool_)
     n_grouped = 0
     for j in range(m):
-        grouped[j] = SHORTCUTS and stride > 1 and least <= 1 and blocks[j] > MANY and blocks[j] > 2 * (n // wide)
+        grouped[j] = SHORTCUTS and stride > 1 and least <= 1 and blocks[j] > MIN_BLOCKS and blocks[j] > 2 * (n // wide)
         n_grouped += grouped[j]
     rare = np.zeros(m + 1, np.bool_)
     if SHORTCUTS:

@@ -20,7 +20,7 @@ import numpy as np
 
 from odtc.algorithms.thresholds import workers
 
-LEAST = 3  # minimum height of a node whose split is changed
+MIN_HEIGHT = 3  # minimum height of a node whose split is changed
 LIKELY = 0.35  # probability that the best of the remaining columns is taken
 LONGER = 0.5  # a search of height 3 may take this part of the time of all such searches before
 WAYS = ("gini", "lot", "whole")
@@ -48,7 +48,7 @@ class NearTrees:
         self.random = np.random.default_rng(0)
         # Other processes are handed proofs of height 3, which should not be ended and begun again and again.
         self.spent = dict.fromkeys(WAYS if workers.present() is None else WAYS[:-1], 0.0)
-        self.spent_at = dict.fromkeys(range(min(LEAST, height), height + 1), 0.0)
+        self.spent_at = dict.fromkeys(range(min(MIN_HEIGHT, height), height + 1), 0.0)
         self._children: dict[tuple, Any] = {}
         self._cells = 0  # entries in these nodes
 
@@ -58,7 +58,7 @@ class NearTrees:
         while not search.is_settled(search.known(self.height)):
             search.check()
             way = min(self.spent, key=lambda way: self.spent[way])
-            stop = min(LEAST, self.height)
+            stop = min(MIN_HEIGHT, self.height)
             if way != "whole":
                 stop = min(self.spent_at, key=lambda height: self.spent_at[height])
             path = self._path(stop)
@@ -141,7 +141,7 @@ class NearTrees:
         if search.nodes.solves(height) or height <= 2:
             search.value(node, height)
             return
-        if way == "whole" and height == LEAST:
+        if way == "whole" and height == MIN_HEIGHT:
             self._whole(node)
             return
         known = search.entry(node, height)
@@ -179,6 +179,6 @@ class NearTrees:
         search.check = look
         try:
             with suppress(_Enough):
-                search.value(node, LEAST)
+                search.value(node, MIN_HEIGHT)
         finally:
             search.check = check

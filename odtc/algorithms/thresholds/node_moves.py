@@ -38,7 +38,7 @@ CHAINS = 8  # number of trees at the start of a race
 SHARE = 100  # times entries and columns: the work for each tree in the first race
 STEP = 20_000_000  # visits of an entry between two checks of the time, about a tenth of a second,
 LONG_STEP = 20  # or this many visits of each entry in each column, so that a trial of all entries ends
-SEED = 88172645463325252
+SEED = 88172645463325252  # of the random numbers of `draw`: the usual start of xorshift64*
 
 
 def draw(state, below):

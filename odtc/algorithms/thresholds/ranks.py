@@ -27,9 +27,9 @@ from odtc.base import deadline
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import MAX_EXACT
 
-WHOLE = 2**40  # maximum units of one loss, if all weights are whole multiples of a unit
-FINE = 2**46  # units of all losses together, otherwise
-SMALL = 2**29  # sums below this are stored in int32
+MAX_UNITS_OF_ONE = 2**40  # maximum units of one loss, if all weights are whole multiples of a unit
+MAX_UNITS_OF_ALL = 2**46  # units of all losses together, otherwise
+MAX_INT32_SUM = 2**29  # sums below this are stored in int32
 NONE = 1 << 59  # a cost above that of any tree; the NEVER of the kernels is above it
 DECIMAL = 1e-13  # rounding error of sums of decimals, relative to the largest
 TALL_TABLE = 100_000  # above this number of rows or cells, the deadline is checked between two columns
@@ -266,7 +266,7 @@ def _summed(kind: np.ndarray, loss: np.ndarray, many: int) -> np.ndarray:
 
 def _whole_type(most: np.ndarray, price: int) -> type:
     """Return the shortest integer type for the sums of a search whose entries have these maximum costs."""
-    return np.int32 if int(most.sum()) + price < SMALL else np.int64
+    return np.int32 if int(most.sum()) + price < MAX_INT32_SUM else np.int64
 
 
 def _pays_by_splits(rank: np.ndarray, stride: int, small: bool) -> bool:
@@ -358,13 +358,13 @@ def _in_units(loss, price):
     if values and len(np.unique(loss)) <= 10_000:
         below = lcm(*(value.denominator for value in values))
         unit = Fraction(gcd(*(int(value * below) for value in values)), below)
-        if float(max(values) / unit) < WHOLE and float(loss.sum()) / float(unit) < FINE:
+        if float(max(values) / unit) < MAX_UNITS_OF_ONE and float(loss.sum()) / float(unit) < MAX_UNITS_OF_ALL:
             return (
                 np.rint(loss / float(unit)).astype(np.int64),
                 round(values[-1] / unit) if price > 0 else 0,
                 float(unit),
             )
-    unit = max(float(loss.max(axis=1).sum()), price) / FINE or 1.0
+    unit = max(float(loss.max(axis=1).sum()), price) / MAX_UNITS_OF_ALL or 1.0
     return np.rint(loss / unit).astype(np.int64), round(price / unit), unit
 
 

@@ -179,7 +179,7 @@ class ClusterTeam(Team):
 
     def _connect(self) -> None:
         left = deadline.seconds_left()
-        patience = clusters.PATIENCE if left is None else max(0.1, min(clusters.PATIENCE, left))
+        patience = clusters.RETURN_SECONDS if left is None else max(0.1, min(clusters.RETURN_SECONDS, left))
         self._client = self._cluster.client(patience)
         self._client.wait_for_workers(1, timeout=patience)
         self.size = sum(self._client.nthreads().values())

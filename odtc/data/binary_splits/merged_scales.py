@@ -14,7 +14,7 @@ from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import SplitList, Threshold
 from odtc.data.table.coded_columns import as_rows, distinct, narrowed
 
-BLOCK = 1 << 12  # rows whose ranks are laid out together
+ROWS_AT_ONCE = 1 << 12  # rows whose ranks are laid out together
 
 
 @value_class
@@ -121,9 +121,9 @@ def ranks_on(lines: list[Scale]) -> np.ndarray:
     into a cache."""
     n_rows = len(lines[0].code)
     ranks = np.empty((n_rows, len(lines)), np.uint32)
-    for begin in range(0, n_rows, BLOCK):
+    for begin in range(0, n_rows, ROWS_AT_ONCE):
         for k, line in enumerate(lines):
-            ranks[begin : begin + BLOCK, k] = line.table[line.code[begin : begin + BLOCK]]
+            ranks[begin : begin + ROWS_AT_ONCE, k] = line.table[line.code[begin : begin + ROWS_AT_ONCE]]
     return ranks
 
 

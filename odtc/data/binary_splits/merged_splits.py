@@ -15,8 +15,8 @@ from odtc.data.ranked_answers import MOST_CELLS
 from odtc.data.table.coded_columns import as_rows, distinct, narrowed
 from odtc.errors import DataError
 
-TOGETHER = 1 << 20  # results that are laid out together
-BLOCK = 1 << 12  # keys that are compared together
+RESULTS_AT_ONCE = 1 << 20  # results that are laid out together
+KEYS_AT_ONCE = 1 << 12  # keys that are compared together
 LOOKED = 64  # splits that are evaluated between two looks at the clock
 Look = Callable[[], None]  # raises TimeLimitReached
 
@@ -93,7 +93,7 @@ def table_of(lines: list[Line], kept: np.ndarray, look: Look) -> np.ndarray:
         # The results of one value are stored together, unless each row has a value of its own.
         table = np.ascontiguousarray(line.table[mine].T) if line.table.shape[1] < n else line.table[mine]
         pieces.append((where, table, int(line.table.shape[1] >= n), line.code))
-    step = max(1, TOGETHER // max(1, len(kept)))
+    step = max(1, RESULTS_AT_ONCE // max(1, len(kept)))
     for begin in range(0, n, step):
         look()
         block = X[begin : begin + step]
@@ -182,7 +182,7 @@ def merged_equals(asked, found: Sums, alike: Callable[[int, int], bool], of: Seq
 def _among(keys: np.ndarray, some: np.ndarray, asked: np.ndarray) -> Iterator[int]:
     """Return the positions of the `asked` keys, bool (keys,), that are among some sorted keys: in rising order, a
     piece at a time."""
-    for begin in range(0, len(keys) if len(some) else 0, BLOCK):
-        piece = keys[begin : begin + BLOCK]
+    for begin in range(0, len(keys) if len(some) else 0, KEYS_AT_ONCE):
+        piece = keys[begin : begin + KEYS_AT_ONCE]
         found = some[np.searchsorted(some, piece).clip(max=len(some) - 1)] == piece
-        yield from (begin + np.flatnonzero(found & asked[begin : begin + BLOCK])).tolist()
+        yield from (begin + np.flatnonzero(found & asked[begin : begin + KEYS_AT_ONCE])).tolist()

@@ -32,7 +32,7 @@ DECIMAL_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+(e[-+]?\d+)?\s*", re.IGNOREC
 # Characters that polars' strip_chars removes, the white space of Unicode; Python's str.strip removes a few more.
 BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 BLANKS += "\u2028\u2029\u202f\u205f\u3000"
-MANY = 2**11  # cells; below this a loop is faster than polars, because every polars call takes 0.1 ms
+POLARS_CELLS = 2**11  # cells; below this a loop is faster than polars, because every polars call takes 0.1 ms
 LONG = re.compile("[eE]-[0-9]{3}")
 
 FEW, REMEMBERED = 16, 4096  # results are cached for columns of at most this many cells, and for this many columns
@@ -217,7 +217,7 @@ def padded_cell(cells: pl.Series) -> str | None:
     there is none."""
     if cells.dtype != pl.String:
         return None
-    if len(cells) < MANY:
+    if len(cells) < POLARS_CELLS:
         return next((cell for cell in cells.to_list() if cell is not None and PADDED.match(cell)), None)
     found = cells.filter(are_padded(cells))
     return found[0] if len(found) else None
@@ -238,7 +238,7 @@ def merged_cells(cells: pl.Series) -> tuple[str, str] | None:
     there are no such cells. Whole numbers from 2^53 on are handled by `expect_apart`."""
     if cells.dtype != pl.String:
         return None
-    if len(cells) < MANY:
+    if len(cells) < POLARS_CELLS:
         words = [cell for cell in cells.to_list() if cell is not None]
         together = "\0".join(words)
         sizes = map(len, words if together.isascii() else map(str.encode, words))
@@ -329,7 +329,7 @@ def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarr
         for word, value in zip(words, pl.Series(words).cast(pl.Float64, strict=False)):
             if word not in found and value in of_value and not PADDED.match(word):
                 found[word] = of_value[value]
-    if len(text) < MANY:
+    if len(text) < POLARS_CELLS:
         return np.array([np.nan if word is None else found.get(word, -1.0) for word in text.to_list()], dtype=float)
     if not found:
         coded = np.full(len(text), -1.0)
@@ -341,7 +341,11 @@ def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarr
 
 def _different(text: pl.Series) -> list[str]:
     """Return the different words of a column."""
-    return [word for word in dict.fromkeys((text if len(text) < MANY else text.unique()).to_list()) if word is not None]
+    return [
+        word
+        for word in dict.fromkeys((text if len(text) < POLARS_CELLS else text.unique()).to_list())
+        if word is not None
+    ]
 
 
 def numbers_of(words) -> list[float] | None:

@@ -9,8 +9,8 @@ from odtc.algorithms.equal_rows import equal_rows
 from odtc.base.memory import require_memory
 
 MOST_DENSE = 2**22  # cells of a table that is stored as float64 throughout; a larger one is coded
-TOGETHER = 2**16  # rows that are looked at together
-FEW = 8  # codes of which a look at all rows for each costs less than one for all
+ROWS_AT_ONCE = 2**16  # rows that are looked at together
+CODES_ONE_BY_ONE = 8  # codes of which a look at all rows for each costs less than one for all
 CODES = (np.uint8, np.uint16, np.uint32)
 
 
@@ -25,9 +25,9 @@ def occurring(code: np.ndarray, many: int) -> np.ndarray:
     faster."""
     used, begin = np.zeros(many, bool), 0
     while begin < len(code):
-        used[code[begin : begin + TOGETHER]] = True
-        begin += TOGETHER
-        if many - np.count_nonzero(used) <= FEW:
+        used[code[begin : begin + ROWS_AT_ONCE]] = True
+        begin += ROWS_AT_ONCE
+        if many - np.count_nonzero(used) <= CODES_ONE_BY_ONE:
             break
     for other in np.flatnonzero(~used).tolist() if begin < len(code) else ():
         used[other] = (code[begin:] == other).any()
@@ -37,8 +37,8 @@ def occurring(code: np.ndarray, many: int) -> np.ndarray:
 def looked_up(table: np.ndarray, code: np.ndarray) -> np.ndarray:
     """Return table[code], a few rows at a time, because numpy takes 8 bytes for each."""
     found = np.empty(len(code), table.dtype)
-    for begin in range(0, len(code), TOGETHER):
-        rows = slice(begin, begin + TOGETHER)
+    for begin in range(0, len(code), ROWS_AT_ONCE):
+        rows = slice(begin, begin + ROWS_AT_ONCE)
         table.take(code[rows], mode="clip", out=found[rows])
     return found
 

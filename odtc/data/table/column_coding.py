@@ -311,7 +311,7 @@ class ColumnCoder:
 
     def _numbered(self, fresh: pl.Series) -> np.ndarray:
         """Return the numbers of new cells: 0 if missing, equal for cells with the same text."""
-        if not len(self._cells) and len(fresh) >= column_types.MANY:
+        if not len(self._cells) and len(fresh) >= column_types.POLARS_CELLS:
             cells = column_types.column_cells(fresh, self.place, self.missing)
             if not cells.null_count() and cells.n_unique() == len(cells):  # true for nearly every column of numbers
                 self._cells = cells
@@ -418,7 +418,7 @@ def code_columns(
     """
     frames, began, rows = iter(frames), time.monotonic(), 0
     first = list(islice(frames, 1))
-    if decimal is None and first and 0 < first[0].height < column_types.MANY and first[0].width >= WIDE:
+    if decimal is None and first and 0 < first[0].height < column_types.POLARS_CELLS and first[0].width >= WIDE:
         first += islice(frames, 1)
         if len(first) == 1:
             return _columns_at_once(first[0], place, keep_words, missing, began)

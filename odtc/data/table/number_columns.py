@@ -15,7 +15,7 @@ from odtc.base.whole_numbers import MAX_EXACT
 from odtc.data.cells import column_types
 from odtc.data.cells.written_numbers import PARTED, UNPARTED
 
-TOGETHER = 2**20  # cells of neighbouring columns that are one series
+CELLS_AT_ONCE = 2**20  # cells of neighbouring columns that are one series
 
 
 def number_columns(
@@ -39,7 +39,7 @@ def number_columns(
         before its number or more digits than doubles distinguish, and no text was taken for a missing cell. None for a
         column with another cell than numbers that doubles distinguish, or whose points may separate thousands.
     """
-    of_block = max(1, TOGETHER // len(columns[0]))
+    of_block = max(1, CELLS_AT_ONCE // len(columns[0]))
     for dtype, same in groupby(columns, lambda column: column.dtype):
         run = list(same)
         for begin in range(0, len(run), of_block):

@@ -27,7 +27,7 @@ SUMMARY = "a leaf predicts the median of a number; the cost of a row is its abso
 HEADLINE, HEADLINE_WORDS = "mean_absolute_error", "absolute error"
 NUMBERS = True
 LOSS = "square"
-MOST = 2e7  # costs of pairs of numbers, or of rows and numbers, that are stored
+MAX_COSTS = 2e7  # costs of pairs of numbers, or of rows and numbers, that are stored
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
@@ -59,7 +59,7 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
     n, values = kept.n_rows, values_of(kept.classes)
     if len(values) == 1:
         raise DataError(f"expected numbers that differ in {place}, got {values[0]:.10g} in {all_rows(n)} of weight")
-    if len(values) * max(len(values), n) > MOST:
+    if len(values) * max(len(values), n) > MAX_COSTS:
         raise DataError(
             f"expected fewer different numbers for {option('task', 'median')} in {place}, got {len(values):,} in {n:,} "
             f"rows; round them, or use {option('task', 'regression')}"

@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from odtc.base.cluster import RETRIES, Cluster, as_they_end, connected, lost
 from odtc.base.wording import as_here
 from odtc.errors import ChoiceError
-from odtc.evaluation.studies.engine import EACH, Pool, Store, Task, WorkersLost, bundles, finish_in_turn, local
+from odtc.evaluation.studies.engine import (
+    BUNDLES_PER_PROCESS,
+    Pool,
+    Store,
+    Task,
+    WorkersLost,
+    bundles,
+    finish_in_turn,
+    local,
+)
 
 
 @contextlib.contextmanager
@@ -47,7 +56,7 @@ def pool_of(jobs: int, address: str | None, say: Callable[[str], None]) -> Itera
 def _on(cluster: Cluster, tasks: Sequence[Task], store: Store | None) -> Iterator[tuple[int, dict]]:
     try:
         with cluster.client() as client:
-            together = bundles(tasks, EACH * sum(client.nthreads().values()))
+            together = bundles(tasks, BUNDLES_PER_PROCESS * sum(client.nthreads().values()))
             sent = {
                 client.submit(
                     as_here(finish_in_turn), [tasks[at] for at in places], store, pure=False, retries=RETRIES

@@ -23,7 +23,7 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import as_here
 from odtc.errors import OdtcError, OutputError
 
-EACH = 2  # least number of bundles of tasks for each process, so that no process is idle at the end
+BUNDLES_PER_PROCESS = 2  # least number of bundles of tasks for each process, so that no process is idle at the end
 
 
 @value_class
@@ -256,7 +256,7 @@ def local(jobs: int) -> Pool:
         # Without batches: joblib would learn from quick tasks to make large batches, and report a batch of slow tasks
         # only at its end.
         run = joblib.Parallel(n_jobs=size, return_as="generator_unordered", batch_size=1)
-        together = bundles(tasks, EACH * size)
+        together = bundles(tasks, BUNDLES_PER_PROCESS * size)
         try:
             for places, results in run(
                 joblib.delayed(as_here(_numbered))(places, [tasks[place] for place in places], store)

@@ -30,7 +30,7 @@ TUNED = {
 }
 
 
-SURE = 2.0  # standard errors, from the means of the folds
+SURE_ERRORS = 2.0  # standard errors, from the means of the folds
 DENOMINATOR = 10**7  # rows: two shares of at most so many rows differ by 1e-14, more than a double rounds
 
 
@@ -88,9 +88,9 @@ class Majority:
         return float(mean(ahead)), error
 
     def is_surely_beaten(self, result: Result) -> bool:
-        """Return whether a setting is ahead of it by more than SURE standard errors, or this is not known."""
+        """Return whether a setting is ahead of it by more than SURE_ERRORS standard errors, or this is not known."""
         lead = self.lead(result)
-        return lead is None or lead[0] > SURE * lead[1]
+        return lead is None or lead[0] > SURE_ERRORS * lead[1]
 
     def to_json(self) -> dict:
         """Return it as an object of JSON."""

@@ -18,14 +18,14 @@ NAME = "fixed-mps"
 SUFFIX = ".mps"
 SUMMARY = "fixed MPS with eight-character names (C0000041: column 41, from 0)"
 
-MOST = 10**7  # columns, and rows: the names are a letter and seven digits
+MAX_NAMES = 10**7  # columns, and rows: the names are a letter and seven digits
 
 
 def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:
-    if max(model.n_cols, model.n_rows) > MOST:
+    if max(model.n_cols, model.n_rows) > MAX_NAMES:
         raise ModelError(
-            f"fixed MPS has names for {MOST:,} columns and rows, the model has {model.n_cols:,} and {model.n_rows:,}; "
-            "use --format mps"
+            f"fixed MPS has names for {MAX_NAMES:,} columns and rows, the model has {model.n_cols:,} and "
+            f"{model.n_rows:,}; use --format mps"
         )
     columns, rows = fixed_names(model.n_cols, "C"), fixed_names(model.n_rows, "R")
     title = f"NAME          {model.name}\n" + head_comments(model, "*")
@@ -49,7 +49,7 @@ def renamed(model: Model) -> Model:
 
 def fixed_names(count: int, letter: str) -> np.ndarray:
     """Return uint8 of shape (count, 8)."""
-    seven_digits = Block("", (Axis("place", MOST),), 0)
+    seven_digits = Block("", (Axis("place", MAX_NAMES),), 0)
     table = seven_digits.name_table(0, count)
     table[:, 0] = ord(letter)
     return table

@@ -28,7 +28,7 @@ from odtc.trees.heap_tree import CompleteTree
 
 MOST_PATHS = 4_000_000  # maximum number of paths to all nodes together
 MOST_BYTES = 2**30  # maximum size of the packed rows of all paths
-PIECE = 20_000_000  # numbers of an unpacked table in memory at once
+TABLE_NUMBERS = 20_000_000  # numbers of an unpacked table in memory at once
 CALL = 5e5  # overhead of one evaluation of two levels, as a number of multiplications
 EXACT = 2**24  # whole numbers below this are exact in float32
 
@@ -115,7 +115,7 @@ class Paths:
             here, asked = self.reached[t], self.splits[t]
             require_path_memory(total + 2 * len(here) * len(asked), 8 * columns.shape[1], len(self.candidates))
             sides = []
-            step = max(1, PIECE // max(1, len(asked) * columns.shape[1]))
+            step = max(1, TABLE_NUMBERS // max(1, len(asked) * columns.shape[1]))
             for begin in range(0, len(here), step):
                 ones = here.rows[begin : begin + step, None] & columns[asked]
                 zeros = here.rows[begin : begin + step, None] & ~columns[asked]
@@ -212,7 +212,7 @@ class Paths:
 
     def sums(self, rows: np.ndarray, of: np.ndarray) -> np.ndarray:
         """Return float64 (paths, columns): the sums of `of` (groups, columns) over the rows of each path."""
-        found, step = np.zeros((len(rows), of.shape[1])), max(1, PIECE // self.n_groups)
+        found, step = np.zeros((len(rows), of.shape[1])), max(1, TABLE_NUMBERS // self.n_groups)
         for begin in range(0, len(rows), step):
             found[begin : begin + step] = self.bits(rows[begin : begin + step]).astype(self.kind) @ of.astype(self.kind)
         return found
@@ -246,7 +246,7 @@ class Paths:
         here = self.reached[e]
         cost, below = here.leaf[some].copy(), np.full((len(some), 2**self.tail), -1, np.int32)
         if self.tail == 1:
-            step = max(1, PIECE // max(self.n_groups, len(self.splits[e]) * self.loss.shape[1]))
+            step = max(1, TABLE_NUMBERS // max(self.n_groups, len(self.splits[e]) * self.loss.shape[1]))
             for begin in range(0, len(some), step):
                 part = slice(begin, begin + step)
                 cost[part], below[part, 1] = self.subtrees.stumps(

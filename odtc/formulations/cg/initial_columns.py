@@ -24,13 +24,13 @@ from odtc.problem.exact_objective import plain_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
 
-FEW = 3000  # up to this many paths, all of them are columns from the start
-MOST = 1_000_000  # maximum number of paths over pooled splits
+MAX_INITIAL_PATHS = 3000  # up to this many paths, all of them are columns from the start
+MAX_PATHS = 1_000_000  # maximum number of paths over pooled splits
 MOST_BITS = 2**32  # maximum number of paths times rows
 POLISHED = 100_000_000  # maximum of rows times splits for which the local search runs
 POLISH = 0.2  # fraction of the remaining time for the local search over all splits
 GENERATING = 0.8  # fraction of the remaining time for generating columns; the rest is for writing their model
-WHOLE = 60_000  # maximum number of paths over all splits for which all of them are priced
+MAX_PRICED_PATHS = 60_000  # maximum number of paths over all splits for which all of them are priced
 
 
 def is_printed(params) -> bool:
@@ -111,7 +111,7 @@ def is_small(problem: Problem) -> bool:
     params, F, depth = problem.params, problem.encoded.n_candidate_splits, problem.topology.depth
     if params.splits not in (("auto", "all") if params.search or params.literal else ("all",)):
         return False
-    return (2 * F) ** (depth - tail_of(problem)) <= FEW
+    return (2 * F) ** (depth - tail_of(problem)) <= MAX_INITIAL_PATHS
 
 
 def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
@@ -133,7 +133,7 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
     if kind == "sampled":
         return sample_splits(encoded, topology, params.q, params.seed, first_tree(problem), whole)
     # As many as allow all paths, each as long as the rows, to be stored.
-    most = max(1, int(min(MOST, MOST_BITS / encoded.n_rows) ** (1 / max(1, height)) / 2))
+    most = max(1, int(min(MAX_PATHS, MOST_BITS / encoded.n_rows) ** (1 / max(1, height)) / 2))
     pool = pool_splits(encoded, topology, params.q, params.seed, first_tree(problem), most, whole)
     return tuple(pool if ask else none for ask in asks)
 
@@ -151,7 +151,7 @@ def _are_few(problem: Problem) -> bool:
     """Return whether the paths over all splits are so few that pricing all of them takes less time than an additional
     search."""
     F, tail = problem.encoded.n_candidate_splits, tail_of(problem)
-    return (2 * F) ** (problem.topology.depth - tail) * max(1, F / 100) ** tail <= WHOLE
+    return (2 * F) ** (problem.topology.depth - tail) * max(1, F / 100) ** tail <= MAX_PRICED_PATHS
 
 
 def first_tree(problem: Problem) -> HeapTree:

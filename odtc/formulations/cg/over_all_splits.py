@@ -20,11 +20,11 @@ from odtc.problem.exact_objective import rounded_down, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-PART = 0.5  # fraction of the remaining time for one run
-FIRST = 0.15  # fraction of a run for a first bound by common rows of many splits, which takes little time
-LESS = 0.2  # fraction of a run for the trees of one depth less
+RUN_SHARE = 0.5  # fraction of the remaining time for one run
+COMMON_ROWS_SHARE = 0.15  # fraction of a run for a first bound by common rows of many splits, which takes little time
+SHALLOWER_SHARE = 0.2  # fraction of a run for the trees of one depth less
 BOUND = 0.2, 0.4  # fraction of a run for a bound; the second if the trees of one depth less are not proved
-MOST = 2e9  # maximum of entries times columns of the nodes evaluated in one run: about a minute
+WORK = 2e9  # maximum of entries times columns of the nodes evaluated in one run: about a minute
 
 
 @value_class
@@ -70,10 +70,10 @@ class OverAllSplits:
         """Return the result of the search so far: its tree and its bound."""
         return Stopped(self.splits.tree(self.search, self.problem.topology), self.bound, self.proved)
 
-    def run(self, part: float = PART) -> HeapTree:
-        """Return the best tree so far after a part of the time that is left, MOST more evaluations, or Ctrl-C, which
+    def run(self, part: float = RUN_SHARE) -> HeapTree:
+        """Return the best tree so far after a part of the time that is left, WORK more evaluations, or Ctrl-C, which
         sets `interrupted`."""
-        depth, self._room = self.problem.topology.depth, self._room + MOST
+        depth, self._room = self.problem.topology.depth, self._room + WORK
         try:
             with deadline.within(deadline.time_share(float("inf"), part)):
                 self.search.dive(depth)
@@ -100,8 +100,8 @@ class OverAllSplits:
                 return False
             return True
 
-        part(FIRST, lambda: early.by_common_rows(True))
-        less = all(part(LESS, partial(self.search.solve, height)) for height in range(2, depth))
+        part(COMMON_ROWS_SHARE, lambda: early.by_common_rows(True))
+        less = all(part(SHALLOWER_SHARE, partial(self.search.solve, height)) for height in range(2, depth))
         part(BOUND[not less], lambda: [early.by_common_rows(True), early.raise_all(True)])
 
     def _check(self) -> None:

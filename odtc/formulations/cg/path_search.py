@@ -14,7 +14,7 @@ from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import Columns, columns_asked
 from odtc.formulations.cg.decision_paths import Paths
 from odtc.formulations.cg.initial_columns import (
-    MOST,
+    MAX_PATHS,
     MOST_BITS,
     Held,
     columns_of,
@@ -256,7 +256,7 @@ def _around(over: OverAllSplits | None, search: BranchAndPrice, columns: Columns
         scales.split(np.repeat(scales.scale[asked], inside.sum(axis=1)), place[inside]), paths.candidates
     )
     n_paths = (2.0 * (len(paths.candidates) + len(near))) ** max(1, paths.depth)
-    if not len(near) or n_paths > MOST or n_paths * problem.encoded.n_rows > MOST_BITS:
+    if not len(near) or n_paths > MAX_PATHS or n_paths * problem.encoded.n_rows > MOST_BITS:
         return None
     return _with_splits(problem, columns, near)
 

@@ -18,7 +18,7 @@ from odtc.heuristics.heuristic import splits_of
 from odtc.trees.heap_tree import CompleteTree, HeapTree
 
 PATIENCE = 20  # sampling ends after this many samples without a new root split
-MOST = 200  # maximum number of samples
+MAX_SAMPLES = 200  # maximum number of samples
 
 
 def sample_splits(
@@ -67,7 +67,7 @@ def count_splits(encoded: Encoded, topology: CompleteTree, seed: int, whole: boo
     chance = np.maximum(1, encoded.copies)
     found = [Counter() for _ in range(2 ** (topology.depth + 1))]
     since = samples = 0
-    while since < PATIENCE and samples < MOST:
+    while since < PATIENCE and samples < MAX_SAMPLES:
         if samples and whole:
             deadline.check()
         elif samples and (left := deadline.seconds_left()) is not None and left <= 0:

@@ -191,7 +191,7 @@ def by_subsets(problem: Problem) -> bool:
 
 
 def _is_large(problem: Problem) -> bool:
-    return problem.encoded.n_rows * len(problem.encoded.features) > threshold_search.LARGE
+    return problem.encoded.n_rows * len(problem.encoded.features) > threshold_search.CELLS_FOR_BINS
 
 
 def needs_floor(problem: Problem) -> bool:

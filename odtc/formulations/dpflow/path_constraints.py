@@ -57,7 +57,7 @@ from odtc.problem.exact_objective import plain_costs, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-WORK = 30_000_000  # arcs of all choices of splits that are looked at
+MAX_ARCS = 30_000_000  # arcs of all choices of splits that are looked at
 AT_ONCE = 4_000_000  # maximum number of arcs that are processed together
 
 
@@ -152,7 +152,7 @@ def within_few(layers: Layers, group: np.ndarray, size: int, alive: Callable[[La
     n = int(group.max()) + 1
     share = min(1.0, size / n)
     each = 1 + sum(len(layer.state) * share ** (j + 1) for j, layer in enumerate(layers))  # arcs of a choice, about
-    if size >= n or comb(n, size) * each > WORK:
+    if size >= n or comb(n, size) * each > MAX_ARCS:
         return layers
     choices, marks = combinations(range(n), size), [np.zeros(len(layer.state), bool) for layer in layers]
     while part := list(islice(choices, max(1, int(AT_ONCE / each)))):

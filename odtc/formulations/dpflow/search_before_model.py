@@ -23,7 +23,7 @@ from odtc.problem.estimates import Sizes
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-SMALL = 100_000  # variables: a program with fewer is written as a whole
+WHOLE_VARIABLES = 100_000  # variables: a program with fewer is written as a whole
 MOST_COLUMNS = 300_000  # maximum number of variables for the live cases
 SHARE = 0.5  # fraction of the remaining time for the search before the model is built
 
@@ -39,7 +39,7 @@ def large(problem: Problem) -> bool:
     """Return whether a search supports the problem, and a program of all subtrees would be large."""
     if problem.encoded.n_candidate_splits > engines.MOST_TESTS or not constrained.searches(problem):
         return False
-    return columns_of(_sizes(problem)) > SMALL
+    return columns_of(_sizes(problem)) > WHOLE_VARIABLES
 
 
 def _sizes(problem: Problem) -> Sizes:

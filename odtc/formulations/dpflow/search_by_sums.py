@@ -35,7 +35,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, nested_splits, settle
 
 GROWN = 2e6  # rows times columns; up to this size, a tree can still be made deeper quickly after the time limit
-MANY = 32  # distinct target values; with more, the search for medians uses sorted rows
+MAX_DISTINCT_TARGETS = 32  # distinct target values; with more, the search for medians uses sorted rows
 FEW_TREES = 20_000  # cuts to the power of the depth; up to this number all trees are compared, for any rounding
 ROUNDED = 1e-12  # relative: largest excess of a bound in doubles over the exact one
 COMPARED = "regression", "linear", "median", "survival"  # tasks whose near-optimal trees are compared by exact costs
@@ -65,7 +65,7 @@ def of_medians(problem: Problem) -> bool:
     plain = params.tail == params.intervals == "auto" and params.fold and not params.proof
     if encoded.task != median.NAME or not plain or not isinstance(costs := exact_costs(encoded), ExactMedians):
         return False
-    return (len(encoded.classes) > MANY or costs.most >= EXACT_BELOW) and _holds_limits(problem)
+    return (len(encoded.classes) > MAX_DISTINCT_TARGETS or costs.most >= EXACT_BELOW) and _holds_limits(problem)
 
 
 def _holds_limits(problem: Problem) -> bool:
@@ -198,7 +198,7 @@ def search(
 
 def uncertified(problem: Problem) -> str:
     """Return why this search has no certificate; "" if it has one."""
-    return "" if by_moments(problem) else UNCERTIFIED.format(MANY, EXACT_BELOW)
+    return "" if by_moments(problem) else UNCERTIFIED.format(MAX_DISTINCT_TARGETS, EXACT_BELOW)
 
 
 def certificate(problem: Problem) -> dict:

@@ -5,14 +5,14 @@ from math import comb
 MOST_COLUMNS = 3_000_000  # maximum number of variables of the linear program: about a gigabyte while it is solved
 MOST_SUMS = 20_000_000_000  # maximum number of table entries that are computed for it: about half a minute
 PACE = 300_000_000  # approximate number of these entries per CPU second
-MANY = 500_000  # with more variables than this, `tail=auto` folds one more level
+FOLDED_VARIABLES = 500_000  # with more variables than this, `tail=auto` folds one more level
 
 
 def short_tail(n_candidate_splits: int, depth: int) -> int:
     """Return the number of levels that `tail=auto` folds: two from depth 4 on, one at depth 3, more if there would be
     many variables."""
     tail = max(0, min(2, depth - 2))
-    while tail < min(2, depth - 1) and most_columns(n_candidate_splits, depth - tail) > MANY:
+    while tail < min(2, depth - 1) and most_columns(n_candidate_splits, depth - tail) > FOLDED_VARIABLES:
         tail += 1
     return tail
 

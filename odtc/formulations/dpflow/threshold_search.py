@@ -33,13 +33,13 @@ from odtc.problem.exact_objective import exact_objective, rounded_down, search_c
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-PART = 0.2  # fraction of the remaining time for the proof of one smaller depth
+SMALLER_DEPTH_SHARE = 0.2  # fraction of the remaining time for the proof of one smaller depth
 BOUND = 0.2, 0.4  # fraction of the remaining time for a bound; the second if the proof of a smaller depth did not end
 BETTER = 0.8  # fraction of the time that then remains, for better trees, if the proof of a smaller depth did not end
 DEEP = 5  # from this depth on, no proof is begun after the proof of a smaller depth did not end
 AROUND = 0.4  # fraction of the time for better trees of depth DEEP or more, for step-by-step changes of the best one
-NEAR = 0.2  # fraction of the remaining time for trees near the best one, if all smaller depths are proved
-FIRST = 0.3  # fraction of the time for a deep tree by moves of single splits, before everything else
+NEAR_TREES_SHARE = 0.2  # fraction of the remaining time for trees near the best one, if all smaller depths are proved
+MOVES_SHARE = 0.3  # fraction of the time for a deep tree by moves of single splits, before everything else
 MOVES = 0.75  # fraction of the time for better deep trees, for more moves, if moves found the best tree so far
 DEEPEST = 12  # maximum depth of a tree that is improved by moves, because each level doubles their arrays
 RISING = 0.8  # fraction of the time for bounds of depth 2 on a large table
@@ -48,13 +48,13 @@ BINS = 0.5  # fraction of the time for a first bound of depth 3 by bins of the c
 AS_LONG = 2.5  # and at most this many times the time of its first tree, because a quick tree is often proved quickly
 SHOWN = 0.5  # fraction of the cost of the best tree; if the bound by bins is lower, common rows are tried, too
 SIDES = 0.65  # fraction of the time for a first bound of depth 4 by bins of the sides of the first cuts,
-SLOW = 0.25  # if a bound by the search is expected to take more than this fraction of the time
+SLOW_SHARE = 0.25  # if a bound by the search is expected to take more than this fraction of the time
 PHASE = 60.0  # maximum number of seconds of each of these phases
 TREES, TURN = 0.3, 0.5  # seconds for better trees, per second of search for a bound; they are saved up to at least TURN
-SOME = 1e7  # the search for the fewest leaves may evaluate nodes with this many entries,
+FEWEST_ENTRIES = 1e7  # the search for the fewest leaves may evaluate nodes with this many entries,
 FEWEST = 0.15  # or this fraction of the evaluations of the proof, whichever is more
 LOOKS = 1e7  # the search for the fewest columns may evaluate splits with at least this many entries
-LARGE = 1e5  # rows times columns; above it, a tree over PARTS bins of each column is searched for first
+CELLS_FOR_BINS = 1e5  # rows times columns; above it, a tree over PARTS bins of each column is searched for first
 PARTS = 16  # bins of a column, with about equally many rows
 COARSE = 0.5  # fraction of the time for the tree over bins
 RANKED = 2e6  # rows times columns; above it, ranking the rows for a search takes longer than a moment
@@ -303,7 +303,7 @@ class ThresholdSearch:
         if self.problem.params.fewest:
             return np.inf, np.inf
         part = 0 if search.nodes.solves(search.height) else FEWEST  # a kernel evaluates many nodes in no time
-        return max(SOME / size, part * search.evaluated), max(LOOKS / size, search.serial)
+        return max(FEWEST_ENTRIES / size, part * search.evaluated), max(LOOKS / size, search.serial)
 
     def _prove(self, depth: int) -> None:
         """Search to the end: first prove the cost of the best tree, if that is faster than both goals at once, then
@@ -354,11 +354,11 @@ class ThresholdSearch:
         deep, skipped = self._is_deep(self.ranked), 0
         if deep:
             moves = DeepMoves(self, depth)
-            self._try(FIRST, moves.run)
+            self._try(MOVES_SHARE, moves.run)
             if self._is_proved():
                 self._prove(depth)
                 return
-        large = timed and depth > 1 and self.ranked.rank.size > LARGE and not self.ranked.by_splits
+        large = timed and depth > 1 and self.ranked.rank.size > CELLS_FOR_BINS and not self.ranked.by_splits
         if large:
             self._begin_coarsely(depth)
         need = self.need = self._known_cost()
@@ -373,7 +373,7 @@ class ThresholdSearch:
             if deep and self.search.given_up:  # a proof of a greater depth takes even longer
                 self.search.given_up.add(height)
                 skipped += 1
-            elif self._try(PART, lambda height=height: self.search.solve(height)):
+            elif self._try(SMALLER_DEPTH_SHARE, lambda height=height: self.search.solve(height)):
                 self.proved.append(height)
                 self.search.grow(depth)
             else:
@@ -383,7 +383,7 @@ class ThresholdSearch:
             pass
         elif deep:  # the result at the limit must have a bound
             # The time of proofs that were not begun goes to the search for trees, not to the bound.
-            part = BOUND[bool(self.search.given_up)] * (1 - PART) ** skipped
+            part = BOUND[bool(self.search.given_up)] * (1 - SMALLER_DEPTH_SHARE) ** skipped
             self._try(part, lambda: [early.by_common_rows(timed), early.raise_all(timed)])
             if moves.is_best:
                 self._try(BETTER * MOVES, moves.run)
@@ -391,11 +391,11 @@ class ThresholdSearch:
                 self._try(BETTER * AROUND, lambda: self.search.improve(depth))
             from odtc.algorithms.thresholds.near_trees import NearTrees
 
-            self._try(BETTER if self.search.given_up else NEAR, NearTrees(self.search, depth).run)
+            self._try(BETTER if self.search.given_up else NEAR_TREES_SHARE, NearTrees(self.search, depth).run)
         elif depth > 2 and (timed or depth > 3):
             self._try(BOUND[bool(self.search.given_up)], lambda: early.by_common_rows(timed))
             if depth > 3:
-                self._try(BETTER if self.search.given_up else NEAR, lambda: self.search.improve(depth))
+                self._try(BETTER if self.search.given_up else NEAR_TREES_SHARE, lambda: self.search.improve(depth))
             early.raise_on(self._trees_between(depth))
         self._prove(depth)
 
@@ -406,7 +406,7 @@ class ThresholdSearch:
         sooner, come first."""
         if large and depth == 3 and self._bins_show(depth, need):
             return
-        if large and depth == 4 and early.takes_more(deadline.time_share(PHASE, SLOW)) and self._sides_show(need):
+        if large and depth == 4 and early.takes_more(deadline.time_share(PHASE, SLOW_SHARE)) and self._sides_show(need):
             early.ended = True
         elif depth > 2 and not (large and early.at_once()):
             self._try(COMMON[large], lambda: early.by_common_rows(True))

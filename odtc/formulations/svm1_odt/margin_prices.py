@@ -23,8 +23,8 @@ from odtc.data.linear_terms import LinearTerms
 from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
 from odtc.trees.heap_tree import CompleteTree, HeapTree
 
-SECONDS = 20.0  # time limit of the folds; under a time limit, at most PART of the remaining time
-PART = 0.4
+FOLDS_SECONDS = 20.0  # time limit of the folds
+FOLDS_SHARE = 0.4  # of the remaining time: what the folds may take at most, if there is a limit
 ROW_PRICES = (1.0, 10.0)  # values of α1 ε that are tried, relative to the cost of an error
 
 
@@ -78,7 +78,7 @@ def choose_margin_prices(encoded: Encoded, topology: CompleteTree, epsilon: floa
         Grower(topology.depth, 0, False),
         cost,
         encoded.copies,
-        seconds=deadline.time_share(SECONDS, PART),
+        seconds=deadline.time_share(FOLDS_SECONDS, FOLDS_SHARE),
     )
     if seen is None:
         return MarginPrices(*pairs[sorted(PENALTIES).index(1.0) * len(ROW_PRICES)], None, None)

@@ -23,8 +23,8 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 
-MANY = 50  # maximum number of groups; more are probably a mistake, because every pair of groups is compared
-LISTED = 20  # maximum number of levels of a column that a message lists
+MAX_GROUPS = 50  # maximum number of groups; more are probably a mistake, because every pair of groups is compared
+MAX_LISTED_LEVELS = 20  # maximum number of levels of a column that a message lists
 
 
 @value_class
@@ -93,7 +93,7 @@ def example_of(encoded: Encoded) -> str:
         for feature, cells in zip(features, table.T):
             values = np.unique(cells[~np.isnan(cells)])
             if 2 <= len(values) < least[0]:
-                few = len(values) <= MANY or feature.kind != NUMERIC
+                few = len(values) <= MAX_GROUPS or feature.kind != NUMERIC
                 least = len(values), feature.name if few else f"{feature.name}<={values[len(values) // 2]:g}"
     return least[1]
 
@@ -119,10 +119,10 @@ def members(dataset: Dataset, text: str) -> tuple[np.ndarray, list[str]]:
     if text in columns:
         feature, cells = columns[text]
         values, of = np.unique(cells, return_inverse=True)
-        if len(values) > MANY:
+        if len(values) > MAX_GROUPS:
             numbers = feature.kind == NUMERIC
             raise ChoiceError(
-                f"expected a column of at most {MANY} groups, got group={text} with {len(values)} different "
+                f"expected a column of at most {MAX_GROUPS} groups, got group={text} with {len(values)} different "
                 f"{'numbers' if numbers else 'levels'}; take {f'{text}<=NUMBER, or ' * numbers}{text}:A|B for some of "
                 "them against the others"
             )
@@ -172,7 +172,7 @@ def _chosen(feature: Feature, cells: np.ndarray, text: str) -> tuple[np.ndarray,
         if level not in known:
             raise ChoiceError(
                 f"expected levels of the column {feature.name!r}, got {level!r}{did_you_mean(level, known)}; known: "
-                f"{first_few([*map(in_list, known)], LISTED)}"
+                f"{first_few([*map(in_list, known)], MAX_LISTED_LEVELS)}"
             )
     inside = np.isin(cells, [known[level] for level in levels])
     return np.where(np.isnan(cells), 2, ~inside).astype(int), ["|".join(levels), "the others", "missing"]

@@ -26,7 +26,7 @@ SUFFIX = "pkl"
 NUMBERS = True
 
 NOTE = "scikit-learn rounds cells to 32 bits before it compares them, so cells near a threshold may go the other way"
-MOST = 1_000_000  # nodes, so that nested sets of many numbers end in a sentence
+MAX_NODES = 1_000_000  # nodes, so that nested sets of many numbers end in a sentence
 
 
 def write(tree: Tree) -> bytes:
@@ -156,9 +156,9 @@ def _records(tree: Tree) -> tuple[list[list], list[np.ndarray]]:
 
     def add(node) -> int:
         number = len(records)
-        if number > MOST:
+        if number > MAX_NODES:
             raise ChoiceError(
-                f"expected a tree that scikit-learn needs at most {MOST:,} nodes for; sets of numbers take two "
+                f"expected a tree that scikit-learn needs at most {MAX_NODES:,} nodes for; sets of numbers take two "
                 f"thresholds for each"
             )
         if isinstance(node, Leaf):

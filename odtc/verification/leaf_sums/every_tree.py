@@ -17,7 +17,7 @@ from odtc.base.deadline import KERNEL_STEPS
 from odtc.base.kernels import kernel
 from odtc.verification.leaf_sums.two_levels import CHEAPEST, part_gain  # noqa: F401
 
-MOST = 5_000_000  # maximum number of sets of four splits
+MAX_SETS_OF_FOUR = 5_000_000  # maximum number of sets of four splits
 
 
 def start(number, last):
@@ -221,7 +221,7 @@ def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float,
     None if there are too many splits for tables of all their sets, or fewer than levels + 1.
     """
     many = len(true)
-    if not 0 < math.comb(many, levels + 1) <= MOST:
+    if not 0 < math.comb(many, levels + 1) <= MAX_SETS_OF_FOUR:
         return None
     # The side with fewer rows is counted as true.
     turned = 2 * true.sum(axis=1) > true.shape[1]
@@ -255,7 +255,7 @@ def least_sides(true: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
     Parameters
     ----------
     true : bool (tests, rows)
-        At least three tests, with at most MOST sets of three.
+        At least three tests, with at most MAX_SETS_OF_FOUR sets of three.
     loss : float of whole numbers (rows, two or three labels)
     price : float, of a branch node
     """

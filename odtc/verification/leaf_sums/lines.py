@@ -32,7 +32,7 @@ SHAPE = {
     "claim": TEXT,
 }
 ROUNDS = SINGLE = False
-LARGEST_SCALE = 10**40
+LARGEST_SCALE = 10**40  # of the numbers of the data: their sums still have few parts
 PART, MOST_ROWS, MOST_PARTS = 36, 2**26, 10  # bits of a part, rows whose parts can be added, parts of a sum
 STATED = Fraction(1, 10**9)  # extra cost of the line of a leaf, relative to the squared error around one number
 DOUBLE = Fraction(1, 2**52)  # relative: more than the rounding of a slope or an intercept

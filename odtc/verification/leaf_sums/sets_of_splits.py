@@ -14,7 +14,7 @@ import numpy as np
 
 from odtc.base import deadline
 
-FREE = 2
+FREE = 2  # in a state: the split has neither result yet
 
 
 class SetsOfSplits:

@@ -34,7 +34,7 @@ from odtc.workflow.specification import RunSpec
 MOST_POINTS = 200  # largest number of points of a frontier, because each may need a search
 FREE = 0.5  # share of the time limit for the best tree without the constraint
 STARTS = 0.6  # share of the time left for trees of all numbers, by one search over a few splits of each column
-SHARE = 0.4  # share of the time left for a number, if other numbers follow
+NUMBER_SHARE = 0.4  # share of the time left for a number, if other numbers follow
 SCHEMA = "odtc.frontier/1"
 SUFFIX = ".frontier.json"
 RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:<=>]+):(?P<last>[^:]+)(:(?P<step>[^:]+))?", re.DOTALL)
@@ -258,7 +258,10 @@ class _Halving:
             posed.module.inherit(posed, self.searched[looser])
         start = self._cheaper(self._cheaper(start, self.starts[place]), None if settled is None else settled.heap)
         more = len(self.points) + 1 < len(self.loose_first)  # numbers whose search may come after this one
-        with deadline.within(_left(self.until)), deadline.within(deadline.time_share(inf, SHARE if more else 1.0)):
+        with (
+            deadline.within(_left(self.until)),
+            deadline.within(deadline.time_share(inf, NUMBER_SHARE if more else 1.0)),
+        ):
             found = posed.module.search(posed, start, lambda *told: None, max(floor, self.free.bound))
         self.is_stopped |= found.interrupted
         paid = None if found.heap is None else problem.module.objective(problem, found.heap)

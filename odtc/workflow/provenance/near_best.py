@@ -24,7 +24,7 @@ from odtc.trees.tree import Leaf, Node, Tree
 from odtc.verification.known_trees import is_below
 from odtc.workflow.near_optimal import SUFFIX as POOL
 from odtc.workflow.near_optimal import Pool, is_beyond, near_optimal, read_pool
-from odtc.workflow.near_optimal_set import LISTED, NearOptimalSet, near_optimal_set, read_near_optimal_set
+from odtc.workflow.near_optimal_set import MAX_FILE_LINES, NearOptimalSet, near_optimal_set, read_near_optimal_set
 from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.provenance.searched_again import SECONDS
 from odtc.workflow.results.fit import Fit
@@ -238,7 +238,7 @@ def _wrong_sums(near: NearOptimalSet, problem: Problem) -> str:
     if is_beyond(problem, most, facts["limit"]):
         return f"it holds a tree of {most:.10g}, and its limit is {facts['limit']:.10g}"
     sums = {name: sum(trees for _, trees in facts[name]) for name in ("leaves", "objectives")}
-    short = len(facts["objectives"]) >= LISTED
+    short = len(facts["objectives"]) >= MAX_FILE_LINES
     if sums["leaves"] != facts["count"] or (sums["objectives"] != facts["count"] and not short):
         listed = f"lists {sums['leaves']:,} by leaves and {sums['objectives']:,} by objective"
         return f"it states {count_of(facts['count'], 'tree')}, and {listed}"

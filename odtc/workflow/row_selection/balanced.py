@@ -25,13 +25,15 @@ OPTIONS = {
     "share": (float, "of the points that is kept where none can be expressed, one at least (default 0.1)"),
     "seconds": (float, "of a 0-1 program at most; then its best point so far counts (default 10)"),
 }
-PART = 60  # points of a part
-SHARE = 0.1  # of the points of a part that are kept if its programs have no solution
-SECONDS = 10.0  # limit of a program
+PART_POINTS = 60  # points of a part
+KEPT_SHARE = 0.1  # of the points of a part that are kept if its programs have no solution
+PROGRAM_SECONDS = 10.0  # limit of a program
 SURE = 1e-6  # a value this near to 0 or 1 is whole
 
 
-def expect(dimensions: int, part: int = PART, share: float = SHARE, seconds: float = SECONDS) -> None:
+def expect(
+    dimensions: int, part: int = PART_POINTS, share: float = KEPT_SHARE, seconds: float = PROGRAM_SECONDS
+) -> None:
     if part < 2 or not seconds > 0 or not 0 < share <= 1:
         raise ChoiceError(
             f"expected part of 2 or more, share in (0, 1] and seconds above 0, got part={part}, share={share:g}, "
@@ -39,7 +41,9 @@ def expect(dimensions: int, part: int = PART, share: float = SHARE, seconds: flo
         )
 
 
-def select(cluster: Cluster, part: int = PART, share: float = SHARE, seconds: float = SECONDS) -> KeptRows:
+def select(
+    cluster: Cluster, part: int = PART_POINTS, share: float = KEPT_SHARE, seconds: float = PROGRAM_SECONDS
+) -> KeptRows:
     points, first = np.unique(cluster.Z, axis=0, return_index=True)
     kept, expressed, undecided = [], 0, 0
     for places in halved(points, part):

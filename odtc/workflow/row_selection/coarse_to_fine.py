@@ -35,10 +35,10 @@ OPTIONS = {
     "gap": (float, "share of all weight by which the tree may lose more than the bound to end early (default 0)"),
 }
 GROWS = True
-SHARE = 0.1  # of the rows, in the first round
+FIRST_SHARE = 0.1  # of the rows, in the first round
 TRIES = 3  # the better of two trees of as many rows is often far better
 DRAWS, TIES = 2**24, 2**23  # numbers of draws; the one that orders rows as near as each other
-FEW = 1000  # rows that such a round has at least: with fewer, a tree follows the noise
+MIN_FIRST_ROWS = 1000  # rows that such a round has at least: with fewer, a tree follows the noise
 
 
 def expect(
@@ -49,7 +49,7 @@ def expect(
     parts: int = 0,
     gap: float = 0.0,
 ) -> None:
-    share, rounds = SHARE if share is None else share, tries + 1 if rounds is None else rounds
+    share, rounds = FIRST_SHARE if share is None else share, tries + 1 if rounds is None else rounds
     if not 0 < share <= 1 or tries < 1 or rounds < 1 or parts < 0 or parts == 1 or not 0 <= gap < 1:
         raise ChoiceError(
             "expected share in (0, 1], tries and rounds of 1 or more, parts of 2 or more, or 0, and gap in [0, 1), got "
@@ -84,7 +84,7 @@ def select(
     if later == 0:
         leaf, near = np.zeros(n, np.int64), np.zeros(n)
     if share is None:
-        share = max(SHARE, min(1.0, FEW / n))
+        share = max(FIRST_SHARE, min(1.0, MIN_FIRST_ROWS / n))
     of_class = np.bincount(label)
     most = max(np.count_nonzero(of_class), int(share / 2 ** max(0, -later) * n))
     _, group, rows = np.unique(leaf * len(of_class) + label, return_inverse=True, return_counts=True)

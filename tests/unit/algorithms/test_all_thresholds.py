@@ -60,7 +60,7 @@ def random_table(seed: int):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(16))
 def test_the_optimum_is_that_of_all_tests_at_once(seed, monkeypatch):
-    monkeypatch.setattr(all_thresholds, "MANY", 1)
+    monkeypatch.setattr(all_thresholds, "MANY_SPLITS", 1)
     monkeypatch.setattr(all_thresholds, "MANY_SWEPT", 1 if seed % 2 else all_thresholds.MANY_SWEPT)
     problem, scale = random_table(seed)
     assert takes(problem, scale)
@@ -83,7 +83,7 @@ def test_a_search_that_is_stopped_has_a_valid_bound(moments, monkeypatch):
 @pytest.mark.parametrize("steps", [1, 5, 20, 60])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_search_that_is_stopped_again_and_again_goes_on_to_the_optimum(seed, steps, monkeypatch):
-    monkeypatch.setattr(all_thresholds, "MANY", 1)
+    monkeypatch.setattr(all_thresholds, "MANY_SPLITS", 1)
     problem, scale = random_table(seed)
     best = search(problem)
     stopped = ThresholdSearch(problem, scale, 3)
@@ -99,7 +99,7 @@ def test_a_search_that_is_stopped_again_and_again_goes_on_to_the_optimum(seed, s
 
 
 def test_a_root_whose_evaluation_was_stopped_is_not_lost(monkeypatch):
-    monkeypatch.setattr(all_thresholds, "MANY", 1)
+    monkeypatch.setattr(all_thresholds, "MANY_SPLITS", 1)
     problem, scale = random_table(1)
     assert takes(problem, scale)
     stopped, best = ThresholdSearch(problem, scale, 3), search(problem)
@@ -122,7 +122,7 @@ def test_a_root_whose_evaluation_was_stopped_is_not_lost(monkeypatch):
 @pytest.mark.parametrize("made", [CoarseSearch, ThresholdSearch])
 def test_no_bound_is_told_below_one_that_is_known_from_elsewhere(made, monkeypatch):
     """200,000 rows: after a bound of 47,227 the search of some tests told 0."""
-    monkeypatch.setattr(all_thresholds, "MANY", 1)
+    monkeypatch.setattr(all_thresholds, "MANY_SPLITS", 1)
     problem, scale = random_table(1)
     told, least = [], search(problem).cost
     one = made(problem, scale, 3)
@@ -251,7 +251,7 @@ def test_some_tests_give_a_tree_that_keeps_everything_and_all_of_them_the_best(s
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("moments", [5, 40, 400, None])
 def test_a_long_search_keeps_its_start_and_has_a_valid_bound(seed, moments, monkeypatch):
-    monkeypatch.setattr(all_thresholds, "LONG", 1)
+    monkeypatch.setattr(all_thresholds, "LONG_SPLITS", 1)
     problem, scale = random_table(seed)
     problem = replace(problem, depth=2, allowed=None)
     less = search(replace(problem, depth=1, allowed=None))

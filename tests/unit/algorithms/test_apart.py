@@ -61,7 +61,7 @@ def test_what_processes_find_is_proved_and_certified_as_what_one_finds(team, mon
     @settings(max_examples=6, deadline=None)
     def holds(seed, few):
         nonlocal handed
-        monkeypatch.setattr(apart, "FEW", few)  # the cuts of the root, or of its sides
+        monkeypatch.setattr(apart, "MIN_CUTS", few)  # the cuts of the root, or of its sides
         problem = draw(seed, depths=(3, 4), wide=True)
         search = ThresholdSearch(problem)
         found = search.run()
@@ -99,7 +99,7 @@ class Lost(InHere):
 @pytest.mark.parametrize("few", [0, 100])
 def test_parts_of_processes_that_were_killed_are_handed_out_again(few, monkeypatch):
     lost = 0
-    for name, value in {"FEW": few, "ALONE": 0}.items():
+    for name, value in {"MIN_CUTS": few, "ALONE": 0}.items():
         monkeypatch.setattr(apart, name, value)
 
     @given(seed=st.integers(0, 10_000), share=st.sampled_from([0.2, 0.5, 1.0]))

@@ -98,7 +98,7 @@ def test_few_tests_of_many_columns_are_not_their_ends(monkeypatch):
     y = ((X[:, 0] > 0.4) ^ (rng.random(400) < 0.1)).astype(np.int32)
     columns = tuple(Feature(f"c{j}", "numeric") for j in range(20))
     data = Dataset("wide", X, y, columns, ("a", "b"), np.ones(400))
-    monkeypatch.setattr(first_trees, "MOST", 400 * 40**2)
+    monkeypatch.setattr(first_trees, "MAX_WORK", 400 * 40**2)
     search = pipeline.pose(data, "dpflow", 2, constraints=("recall[b] >= 0.5",), fitting=True).derived(Posed)
     tree = first_tree(search.problem.arrays, search.search.splits, lambda: False, False).tree
     assert cost_of(search.problem.arrays, *tree) < 0.7 * min(y.sum(), (1 - y).sum())

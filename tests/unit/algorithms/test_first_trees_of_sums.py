@@ -26,7 +26,7 @@ def test_they_change_no_optimum(seed, least, monkeypatch):
     plain = MomentSearch(rank, moments, laws.SQUARE, 0.1, least)
     plain.solve(3)
     monkeypatch.setattr(first_trees, "MIN_WORK", 0.0)
-    monkeypatch.setattr(first_trees, "KEPT", 9)
+    monkeypatch.setattr(first_trees, "CUTS_PER_COLUMN", 9)
     engine = MomentSearch(rank, moments, laws.SQUARE, 0.1, least)
     engine.solve(3)
     assert engine.cost == pytest.approx(plain.cost, abs=1e-9) and engine.bound == pytest.approx(plain.bound, abs=1e-9)

@@ -69,8 +69,8 @@ def test_a_search_with_a_limit_has_this_bound_where_its_own_takes_long(slow, mon
     def ended(*_):
         raise TimeLimitReached("the time limit came")
 
-    monkeypatch.setattr(threshold_search, "LARGE", 0)
-    monkeypatch.setattr(threshold_search, "SLOW", slow)
+    monkeypatch.setattr(threshold_search, "CELLS_FOR_BINS", 0)
+    monkeypatch.setattr(threshold_search, "SLOW_SHARE", slow)
     monkeypatch.setattr(RankSearch, "solve", ended)
     monkeypatch.setattr(CommonRows, "bound", ended)
     monkeypatch.setattr(EarlyBound, "raise_on", ended)

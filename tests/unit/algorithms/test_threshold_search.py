@@ -255,7 +255,7 @@ def test_the_kernel_of_depth_two_where_little_is_lost(seed):
 
 @pytest.mark.parametrize("seed", seeds(8, 150))
 def test_the_kernel_of_depth_two_by_groups_of_blocks(seed, monkeypatch):
-    monkeypatch.setattr(depth_two, "MANY", 4)
+    monkeypatch.setattr(depth_two, "MIN_BLOCKS", 4)
     random = np.random.default_rng(seed)
     size = int(random.integers(2, 9))
     monkeypatch.setattr(depth_two, "group_size", lambda n: size)
@@ -598,7 +598,7 @@ def test_levels_of_few_rows_have_a_bound_before_their_sides_are_searched(monkeyp
 @pytest.mark.parametrize("seed", range(8))
 def test_a_large_table_under_a_limit_begins_with_some_tests_of_each_column(seed, monkeypatch):
     """100,000 rows x 30 columns ended with CART's tree, though one over 16 parts of each column was soon found."""
-    monkeypatch.setattr(threshold_search, "LARGE", 0)
+    monkeypatch.setattr(threshold_search, "CELLS_FOR_BINS", 0)
     monkeypatch.setattr(threshold_search, "PARTS", 3)
     problem = draw(seed, depths=(2, 3), wide=True)
     search = threshold_search.ThresholdSearch(problem)
@@ -645,7 +645,7 @@ def test_proofs_that_are_not_begun_leave_the_bound_its_seconds(depth, ends, monk
         begun, better = min(ends, depth - 1) - 1, ends < depth
         first, *later = now  # the first trees of a deep search, of whose rest the parts are
         rest = [part / (1.0 - first) for part in later]
-        assert first == threshold_search.FIRST < 0.5
+        assert first == threshold_search.MOVES_SHARE < 0.5
         assert len(before) == depth + 1 and len(rest) == begun + 3 + better
         assert rest[: begun + 1] == pytest.approx(before[: begun + 1])
         assert rest[begun + 1] == pytest.approx(before[depth - 1])  # the bound

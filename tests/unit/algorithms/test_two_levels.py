@@ -28,9 +28,9 @@ def drawn(seed: int) -> tuple:
 def test_they_are_those_of_all_pairs_of_cuts(seed, monkeypatch):
     rank, moments, law, price, least, limits = drawn(seed)
     depth, found = 2 + (seed % 5 == 0), []
-    for widest, kept in ((search.WIDEST, two_levels.KEPT), (-1, 2), (100, 2)):
+    for widest, kept in ((search.WIDEST, two_levels.CUTS_PER_COLUMN), (-1, 2), (100, 2)):
         monkeypatch.setattr(search, "WIDEST", widest)
-        monkeypatch.setattr(two_levels, "KEPT", kept)
+        monkeypatch.setattr(two_levels, "CUTS_PER_COLUMN", kept)
         engine = MomentSearch(rank, moments, law, price, least, limits=limits)
         engine.solve(depth)
         found.append(engine)
@@ -66,7 +66,7 @@ def test_an_interrupted_search_has_a_tree_and_a_bound(seed, monkeypatch):
         pass
 
     monkeypatch.setattr(search, "WIDEST", -1)
-    monkeypatch.setattr(two_levels, "KEPT", 2)
+    monkeypatch.setattr(two_levels, "CUTS_PER_COLUMN", 2)
     rng = np.random.default_rng(seed)
     y = rng.normal(size=60)
     given = rng.permuted(np.tile(np.arange(60), (3, 1)), axis=1).T, np.stack([y**0, y, y * y, y**0]), laws.SQUARE

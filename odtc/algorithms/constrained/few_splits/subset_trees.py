@@ -19,7 +19,7 @@ from odtc.algorithms.equal_rows import equal_rows
 from odtc.base.deadline import KERNEL_STEPS
 
 DEPTHS = (3, 4)  # supported depths of a tree
-MANY = 200_000  # rows times splits; up to this number, tables of all splits are as fast at depth 3
+TABLE_CELLS = 200_000  # rows times splits; up to this number, tables of all splits are as fast at depth 3
 MOST_HELD = 2**28  # maximum number of bytes for the stored patterns of all subsets
 MOST_TABLES = 16  # number of subsets whose tables are cached
 OF_COLUMN = 5.0  # assumed number of splits of a column, if the columns of the splits are not known
@@ -47,7 +47,7 @@ def takes(problem: ConstrainedProblem) -> bool:
     """Return whether the kernel supports a problem and is faster than the tables."""
     if problem.depth not in DEPTHS or problem.below is not None or not problem.allowed.all():
         return False
-    slow = problem.depth > DEPTHS[0] or len(problem.X) * len(problem.column) > MANY
+    slow = problem.depth > DEPTHS[0] or len(problem.X) * len(problem.column) > TABLE_CELLS
     return slow and max(SHORT, steps(problem) / RATE) < without(problem)
 
 

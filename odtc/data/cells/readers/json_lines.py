@@ -18,7 +18,7 @@ NAME = "json_lines"
 SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 OPTIONS = ("text_encoding",)
 SUMMARY = "JSON, an object of plain values on each line (.jsonl, .ndjson) or in a list (.json), also .gz"
-PIECE = 1 << 20  # bytes of text that are read at once
+PIECE_BYTES = 1 << 20  # bytes of text that are read at once
 
 
 def read(path, text_encoding: str | None = None) -> pl.DataFrame:
@@ -53,7 +53,7 @@ def _rows(path, text_encoding: str | None) -> Iterator[dict]:
 
 def _lines(path, text_encoding: str | None) -> Iterator[str]:
     left = ""
-    for piece in text_pieces(path, PIECE, text_encoding):
+    for piece in text_pieces(path, PIECE_BYTES, text_encoding):
         *lines, left = io.StringIO(left + piece.decode(), newline="\n")
         yield from lines
     yield left

@@ -13,7 +13,7 @@ NAME = "parquet"
 SUFFIXES = (".parquet", ".pq")
 FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 GROUP = 2**18  # rows of a row group, as polars writes them: a slice of some of them decodes the others, too
-MOST = 2**28  # bytes, of 8 a cell, of row groups that are decoded at once to give several frames
+MAX_GROUP_BYTES = 2**28  # bytes, of 8 a cell, of row groups that are decoded at once to give several frames
 SUMMARY = "Apache Parquet, with its own column types; category columns are categorical"
 
 
@@ -31,7 +31,7 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
     except FAULTS as problem:
         raise _broken(path, problem) from None
     of_frame = max(1, size // cell)
-    together = max(GROUP, of_frame - of_frame % GROUP) if max(GROUP, of_frame) * cell <= MOST else of_frame
+    together = max(GROUP, of_frame - of_frame % GROUP) if max(GROUP, of_frame) * cell <= MAX_GROUP_BYTES else of_frame
     for begin in range(0, max(n_rows, 1), together):
         try:
             with STDERR.away():

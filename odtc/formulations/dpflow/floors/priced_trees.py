@@ -23,7 +23,7 @@ ROUNDS = 8  # maximum number of multipliers tried
 # one row costs as much as the largest cost.
 FURTHER, NEAR = 2, 0.5 / BOX
 PARTS = 16  # bins of a column
-SMALL = 3  # up to this depth, a search over all orders of a tree's splits is fast
+MAX_REORDERED_DEPTH = 3  # up to this depth, a search over all orders of a tree's splits is fast
 
 
 def priced_tree(posed: SearchProblem, multipliers: np.ndarray, least: int) -> HeapTree | None:
@@ -77,7 +77,7 @@ class _Rounds:
         heap = splits.split_heap(coarse.nested(), self.posed.problem.topology)
         found = SplitsOfTree(arrays, heap[: 2 ** (arrays.depth + 1)].astype(np.int32))
         better = found.cheapest(self.upper)
-        if better is None and arrays.depth <= SMALL and len(found.asked):
+        if better is None and arrays.depth <= MAX_REORDERED_DEPTH and len(found.asked):
             better = found.in_any_order(self.upper)
         if better is not None:
             self.best, self.upper = better

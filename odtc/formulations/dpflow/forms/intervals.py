@@ -36,9 +36,9 @@ from odtc.trees.heap_tree import HeapTree, nested_splits, settle
 
 TRIED = 20  # assumed number of evaluated thresholds of an ordered feature at one state
 SUM = 100  # number of multiplications that take as long as one sum of a table
-MOMENT = 1e7  # sums of a search that is tried before a model is chosen: about a second
-QUICK = 1e9  # sums of a search that is tried before one of more levels is refused: about ten seconds
-MANY = 8  # thresholds per ordered feature, on average: with fewer there is little to leave out
+MOMENT_SUMS = 1e7  # sums of a search that is tried before a model is chosen: about a second
+QUICK_SUMS = 1e9  # sums of a search that is tried before one of more levels is refused: about ten seconds
+MIN_THRESHOLDS = 8  # thresholds per ordered feature, on average: with fewer there is little to leave out
 
 
 def takes(problem: Problem) -> bool:
@@ -62,7 +62,7 @@ def worth(encoded: Encoded) -> bool:
     """Return whether features have so many thresholds that intervals of them pay."""
     splits = Splits.of(encoded.splits)
     ordered = splits.per_threshold(len(encoded.features))
-    return encoded.n_candidate_splits >= MANY * (np.count_nonzero(ordered) + len(splits.others))
+    return encoded.n_candidate_splits >= MIN_THRESHOLDS * (np.count_nonzero(ordered) + len(splits.others))
 
 
 def work(scales: Scales, depth: int) -> float:
@@ -79,7 +79,7 @@ def work(scales: Scales, depth: int) -> float:
 def ends_at_once(encoded: Encoded, scales: Scales, depth: int) -> bool:
     """Return whether a tree of less depth, quickly found, has the unavoidable cost; then `work` is a large
     overestimate."""
-    return _less_does(IntervalSearch(Ranked.of(scales.rank, encoded.loss, 0.0)), scales, depth, MOMENT)
+    return _less_does(IntervalSearch(Ranked.of(scales.rank, encoded.loss, 0.0)), scales, depth, MOMENT_SUMS)
 
 
 def _less_does(search: IntervalSearch, scales: Scales, depth: int, most: float) -> bool:
@@ -177,7 +177,7 @@ class Intervals:
         """Return the search after its end."""
         depth, search, problem = self.problem.topology.depth, IntervalSearch(self.ranked), self.problem
         rows = np.arange(len(search.ranked.rank))
-        if problem.params.lambda_ or not _less_does(search, self.scales, depth, QUICK):
+        if problem.params.lambda_ or not _less_does(search, self.scales, depth, QUICK_SUMS):
             deadline.expect_end(
                 SUM * work(self.scales, depth),
                 f"the search over intervals of {problem.encoded.n_candidate_splits:,} thresholds at depth {depth}",

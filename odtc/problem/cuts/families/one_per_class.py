@@ -4,7 +4,7 @@
 
 There are exponentially many. The static choice distributes the rows of each class to sets in their order, and uses
 each single leaf as Λ. At a point, the most violated I for a Λ has from each class the row with the largest Σ_{l∈Λ}
-z_il - c_i, if that is above 0; for all Λ up to MOST leaves, and for single leaves and pairs beyond.
+z_il - c_i, if that is above 0; for all Λ up to MAX_LEAVES leaves, and for single leaves and pairs beyond.
 """
 
 from itertools import combinations
@@ -27,7 +27,7 @@ SUMMARY = (
 NEEDS = ((Need(Statement.MISCLASSIFIED), Need(Statement.ENDS, "leaves")),)
 VALID = EVERY_TREE
 SEPARATES = True
-MOST = 8  # leaves, of which all sets are tried
+MAX_LEAVES = 8  # leaves, of which all sets are tried
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
@@ -59,7 +59,7 @@ def _dealt(y: np.ndarray) -> list[np.ndarray]:
 
 
 def _broken(y: np.ndarray, c: np.ndarray, z: np.ndarray, leaf: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    size = len(leaf) if len(leaf) <= MOST else 2
+    size = len(leaf) if len(leaf) <= MAX_LEAVES else 2
     classes = np.unique(y)
     found: list[tuple[np.ndarray, np.ndarray]] = []
     for some in (list(one) for k in range(1, size + 1) for one in combinations(range(len(leaf)), k)):
