@@ -21,13 +21,13 @@ from odtc.evaluation.benchmark_table import (
     NOT_KNOWN,
     by_problem,
     conditions,
+    figures,
     in_order,
     is_proved,
     kept_columns,
     labelled,
     markdown,
     number_text,
-    whole_text,
 )
 from odtc.trees.drawing import PALETTE
 
@@ -47,19 +47,7 @@ COLUMNS = {
     "message": str,
 }
 KEYS = ("encoding", "start", "solver", "time_limit", "lp_limit", "threads", "seed")  # of the key of a cell, as they are
-LATEX_HEAD = (
-    "data",
-    "depth",
-    "formulation",
-    "columns",
-    "rows",
-    "nonzeros",
-    "root LP",
-    "objective",
-    "bound",
-    "nodes",
-    "CPU s",
-)
+NOT_IN_LATEX = ("build s", "result", "gap", "wall s", "verified")  # columns of Markdown
 
 
 def render_study(results: list[dict], path: Path | None) -> str | bytes:
@@ -121,19 +109,12 @@ def to_latex(results: list[dict]) -> str:
             seconds = f"\\textbf{{{seconds}}}"
         elif not proved:
             seconds = tex(result["termination"].replace("_", " "))
-        cells = [
-            tex(result["data"]),
-            str(result["depth"]),
-            tex(result["formulation"]),
-            *(whole_text(result[name]) for name in ("columns", "rows", "nonzeros")),
-            *(number_text(result[name]) for name in ("lp_bound", "objective", "bound")),
-            whole_text(result["nodes"]),
-            seconds,
-        ]
-        rows.append(cells)
+        cells = {head: text for head, text in figures(result).items() if head not in NOT_IN_LATEX}
+        rows.append(cells | {"data": tex(result["data"]), "formulation": tex(result["formulation"]), "CPU s": seconds})
     kept = kept_columns(rows)
-    lines = [" & ".join(cells[at].replace(NOT_KNOWN, "--") for at in kept) + " \\\\" for cells in (LATEX_HEAD, *rows)]
-    shape = "".join("l" if LATEX_HEAD[at] in ("data", "formulation") else "r" for at in kept)
+    table = [kept, *([cells[head].replace(NOT_KNOWN, "--") for head in kept] for cells in rows)]
+    lines = [f"{' & '.join(cells)} \\\\" for cells in table]
+    shape = "".join("l" if head in ("data", "formulation") else "r" for head in kept)
     head = [f"% {line}" for line in conditions(results)]
     head += ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{shape}}}", "\\toprule", lines[0], "\\midrule"]
     return "\n".join([*head, *lines[1:], "\\bottomrule", "\\end{tabular}"]) + "\n"

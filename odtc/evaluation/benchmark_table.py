@@ -3,26 +3,6 @@
 import math
 from collections.abc import Sequence
 
-HEAD = (
-    "data",
-    "depth",
-    "formulation",
-    "columns",
-    "rows",
-    "nonzeros",
-    "build s",
-    "root LP",
-    "result",
-    "objective",
-    "bound",
-    "gap",
-    "nodes",
-    "CPU s",
-    "wall s",
-    "verified",
-    "nonzeros peer/this",
-    "CPU peer/this",
-)
 # Shorter solves cannot be distinguished, so their ratios are not computed.
 LEAST_SECONDS = 0.01
 NOT_KNOWN = "–"
@@ -35,7 +15,7 @@ def markdown(results: list[dict]) -> str:
     results = labelled(latest(results))
     pairs = {id(result): peer for result, peer in pair_results(results)}
     parts = [*conditions(results), ""]
-    parts += _table(HEAD, [_cells(result, pairs.get(id(result))) for result in sorted(results, key=_order)])
+    parts += _table([_cells(result, pairs.get(id(result))) for result in sorted(results, key=_order)])
     summary = _summary(results) if pairs or len({result["data"] for result in results}) > 1 else []
     return "\n".join([*parts, *[""] * bool(summary), *summary, *_notes(results)]) + "\n"
 
@@ -171,50 +151,42 @@ def _conditions(group: tuple) -> str:
     )
 
 
-def _cells(result: dict, peer: dict | None) -> list[str]:
-    lp = (
-        number_text(result["lp_bound"])
-        if result["lp_termination"] in (None, "optimal")
-        else f"not finished ({result['lp_termination']})"
-    )
-    ratios = [NOT_KNOWN, NOT_KNOWN]
+def figures(result: dict) -> dict[str, str]:
+    """Return the figures of a cell as tables show them, by the heads of their columns."""
+    return {
+        "data": result["data"],
+        "depth": str(result["depth"]),
+        "formulation": result["formulation"],
+        **{name: whole_text(result[name]) for name in ("columns", "rows", "nonzeros")},
+        "build s": number_text(result["build_seconds"], 3),
+        "root LP": number_text(result["lp_bound"]),
+        "result": result["termination"],
+        "objective": number_text(result["objective"]),
+        "bound": number_text(result["bound"]),
+        "gap": NOT_KNOWN if result["gap"] is None else f"{100 * result['gap']:.1f} %",
+        "nodes": whole_text(result["nodes"]),
+        "CPU s": number_text(result["cpu_seconds"], 3),
+        "wall s": number_text(result["seconds"], 3),
+        "verified": {True: "yes", False: "NO", None: NOT_KNOWN}[result["verified"]],
+    }
+
+
+def _cells(result: dict, peer: dict | None) -> dict[str, str]:
+    """Return the figures of a cell with remarks on what was not finished, and its ratios to a peer."""
+    cells = figures(result) | {"nonzeros peer/this": NOT_KNOWN, "CPU peer/this": NOT_KNOWN}
+    cells["result"] += _starved(result)
+    if result["lp_termination"] not in (None, "optimal"):
+        cells["root LP"] = f"not finished ({result['lp_termination']})"
     if peer and result["nonzeros"] and peer["nonzeros"]:
-        ratios[0] = f"{peer['nonzeros'] / result['nonzeros']:.2f}"
+        cells["nonzeros peer/this"] = f"{peer['nonzeros'] / result['nonzeros']:.2f}"
         if is_proved(result) and is_proved(peer):
-            ratios[1] = f"{_faster(result, peer):.2f}" if optima_agree(result, peer) else "OPTIMA DIFFER"
-    return [
-        result["data"],
-        str(result["depth"]),
-        result["formulation"],
-        *(whole_text(result[name]) for name in ("columns", "rows", "nonzeros")),
-        number_text(result["build_seconds"], 3),
-        lp,
-        result["termination"] + _starved(result),
-        number_text(result["objective"]),
-        number_text(result["bound"]),
-        NOT_KNOWN if result["gap"] is None else f"{100 * result['gap']:.1f} %",
-        whole_text(result["nodes"]),
-        number_text(result["cpu_seconds"], 3),
-        number_text(result["seconds"], 3),
-        {True: "yes", False: "NO", None: NOT_KNOWN}[result["verified"]],
-        *ratios,
-    ]
+            agree = optima_agree(result, peer)
+            cells["CPU peer/this"] = f"{_faster(result, peer):.2f}" if agree else "OPTIMA DIFFER"
+    return cells
 
 
 def _summary(results: list[dict]) -> list[str]:
     """Return a table of formulations: their solved cells, and sums and geometric means over pairs with a peer."""
-    head = (
-        "formulation",
-        "depth",
-        "cells",
-        "proven optimal",
-        "pairs with a peer",
-        "solved by this",
-        "by the peer",
-        "by both",
-        "nonzeros peer/this",
-        "CPU peer/this where both solve",
-    )
     lines = []
     pairs = pair_results(results)
     depths = sorted({result["depth"] for result in results})
@@ -225,19 +197,24 @@ def _summary(results: list[dict]) -> list[str]:
             beside = [(a, b) for a, b in pairs if a["formulation"] == form and depth in (None, a["depth"])]
             both = [(a, b) for a, b in beside if is_proved(a) and is_proved(b)]
             sizes = [b["nonzeros"] / a["nonzeros"] for a, b in beside if a["nonzeros"] and b["nonzeros"]]
-            solved = [sum(is_proved(a) for a, _ in beside), sum(is_proved(b) for _, b in beside), len(both)]
+            with_peer = {
+                "pairs with a peer": len(beside),
+                "solved by this": sum(is_proved(a) for a, _ in beside),
+                "by the peer": sum(is_proved(b) for _, b in beside),
+                "by both": len(both),
+            }
             lines.append(
-                [
-                    form,
-                    "all" if depth is None else str(depth),
-                    str(len(own)),
-                    str(sum(map(is_proved, own))),
-                    *(str(many) if pairs else NOT_KNOWN for many in (len(beside), *solved)),
-                    _mean(sizes),
-                    _mean([_faster(a, b) for a, b in both]),
-                ]
+                {
+                    "formulation": form,
+                    "depth": "all" if depth is None else str(depth),
+                    "cells": str(len(own)),
+                    "proven optimal": str(sum(map(is_proved, own))),
+                    **{head: str(many) if pairs else NOT_KNOWN for head, many in with_peer.items()},
+                    "nonzeros peer/this": _mean(sizes),
+                    "CPU peer/this where both solve": _mean([_faster(a, b) for a, b in both]),
+                }
             )
-    return _table(head, lines)
+    return _table(lines)
 
 
 def _notes(results: list[dict]) -> list[str]:
@@ -281,10 +258,10 @@ def _mean(ratios: list[float]) -> str:
     return f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}" if ratios else NOT_KNOWN
 
 
-def _table(head: Sequence[str], lines: list[list[str]]) -> list[str]:
+def _table(lines: list[dict[str, str]]) -> list[str]:
     """Return the lines of a table, without the columns in which no cell is known."""
     kept = kept_columns(lines)
-    return markdown_lines([head[at] for at in kept], [[cells[at] for at in kept] for cells in lines])
+    return markdown_lines(kept, [[cells[head] for head in kept] for cells in lines])
 
 
 def markdown_lines(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
@@ -293,9 +270,9 @@ def markdown_lines(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[
     return [f"| {' | '.join(cells)} |" for cells in escaped]
 
 
-def kept_columns(lines: list[list[str]]) -> list[int]:
-    """Return the places of the columns in which some cell is known."""
-    return [at for at, cells in enumerate(zip(*lines)) if any(cell != NOT_KNOWN for cell in cells)]
+def kept_columns(lines: list[dict[str, str]]) -> list[str]:
+    """Return the heads of the columns in which some cell is known."""
+    return [head for head in lines[0] if any(cells[head] != NOT_KNOWN for cells in lines)] if lines else []
 
 
 def number_text(value, digits: int = 6) -> str:
