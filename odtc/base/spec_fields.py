@@ -176,6 +176,7 @@ def plain(value: Any) -> str:
     return str(value)
 
 
-def quoted(name: str) -> str:
-    """Return a name for a list with commas, in double quotes if it contains a comma or a quote."""
-    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"') or name != name.strip() else name
+def quoted(name: str, separator: str = ",") -> str:
+    """Return a name for a list with this separator, in double quotes if it contains the separator or a quote."""
+    plain = name == name.strip() and not set(name) & {separator, '"'}
+    return name if plain else '"' + name.replace('"', '""') + '"'

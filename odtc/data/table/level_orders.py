@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from odtc.base.spec_fields import quoted
 from odtc.base.text import did_you_mean, some
 from odtc.base.wording import option
 from odtc.data.reading_spec import no_column
@@ -27,7 +28,7 @@ def order_text(column: str, levels: Sequence[str]) -> str:
     -------
     str
     """
-    return f"{column}={'<'.join(map(_quoted, levels))}"
+    return f"{column}={'<'.join(quoted(level, '<') for level in levels)}"
 
 
 def orders_of_texts(texts: Sequence[str], names: Sequence[str], place: str) -> dict[str, tuple[str, ...] | None]:
@@ -99,10 +100,6 @@ def _levels(text: str, whole: str) -> tuple[str, ...]:
             "level that contains < in double quotes"
         )
     return levels
-
-
-def _quoted(level: str) -> str:
-    return '"' + level.replace('"', '""') + '"' if set(level) & set('<"') or level != level.strip() else level
 
 
 LEAST_OF_SCALE = 3  # levels that make a scale

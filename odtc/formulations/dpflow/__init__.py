@@ -362,7 +362,7 @@ def expect_counting(problem: Problem) -> None:
 def lists_only(problem: Problem) -> bool:
     """Return whether the near-optimal trees are listed, not counted: under constraints on more than rows of leaves, or
     if leaves cost sums over their rows, which have no unit."""
-    return _ranked_trees().by_constraints(problem) or _by_moments(problem)
+    return forms.beyond_rows(problem) is not None or _by_moments(problem)
 
 
 def near_optimal_trees(

@@ -39,6 +39,7 @@ from odtc.formulations.dpflow.floors.priced import BoundByBins, BoundBySearch, o
 from odtc.formulations.dpflow.floors.priced_trees import priced_tree
 from odtc.formulations.dpflow.floors.pruned_trees import pruned_tree
 from odtc.formulations.dpflow.floors.raised_prices import BoundByRaisedPrices
+from odtc.formulations.dpflow.forms import ROWS
 from odtc.formulations.dpflow.searched import Searched
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.formulations.dpflow.write_constrained_certificate import certificate_of, certify_constrained
@@ -373,7 +374,7 @@ def free_search(problem: Problem) -> threshold_search.ThresholdSearch | None:
 
 def _free(problem: Problem) -> Problem:
     """Return the problem without the constraints except for the rows of leaves."""
-    return replace(problem, constraints=tuple(one for one in problem.constraints if one.name in threshold_search.ROWS))
+    return replace(problem, constraints=tuple(one for one in problem.constraints if one.name in ROWS))
 
 
 def raised(problem: Problem, found: Searched, tell: Callable[[float], None] = lambda bound: None) -> Searched:

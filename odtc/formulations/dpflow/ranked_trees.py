@@ -22,12 +22,11 @@ from odtc.base.memory import available
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow import constrained
-from odtc.formulations.dpflow.forms import ROWS
+from odtc.formulations.dpflow.forms import beyond_rows
 from odtc.formulations.dpflow.forms.moments import by_moments
 from odtc.formulations.dpflow.near_optimal_set import MOST_CELLS, splits_of_sets
 from odtc.formulations.dpflow.program import Program
 from odtc.problem.constraints.constraint import broken
-from odtc.problem.constraints.kind import Constraint
 from odtc.problem.exact_objective import WholeCosts, plain_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
@@ -38,7 +37,7 @@ OR_LISTED = ", or add --pool K, which lists the best K that satisfy it"
 
 def expect_ranking(problem: Problem) -> None:
     """Raise ChoiceError for constraints under which the trees cannot be listed."""
-    given = _beyond_rows(problem)
+    given = beyond_rows(problem)
     if given is None:
         return
     if by_moments(problem):
@@ -57,26 +56,16 @@ def expect_ranking(problem: Problem) -> None:
 
 def expect_leaf_rows_alone(problem: Problem) -> None:
     """Raise ChoiceError for constraints on more than the rows of leaves."""
-    if (given := _beyond_rows(problem)) is not None:
+    if (given := beyond_rows(problem)) is not None:
         raise ChoiceError(
             f"the near-optimal trees are counted among all whose leaves have enough rows, whatever else they keep; "
             f"leave out {str(given)!r}{'' if by_moments(problem) else OR_LISTED}"
         )
 
 
-def by_constraints(problem: Problem) -> bool:
-    """Return whether the trees are those that satisfy constraints on more than rows of leaves, each with any labels."""
-    return _beyond_rows(problem) is not None
-
-
-def _beyond_rows(problem: Problem) -> Constraint | None:
-    """Return the first constraint on more than the rows of leaves."""
-    return next((given for given in problem.constraints if given.name not in ROWS), None)
-
-
 def ranking_of(problem: Problem) -> "SearchedRanking | DpflowRanking | ConstrainedRanking":
     """Return the trees in the order of their objectives."""
-    if _beyond_rows(problem) is not None:
+    if beyond_rows(problem) is not None:
         return ConstrainedRanking(problem)
     if not by_moments(problem) and (costs := plain_costs(problem)).exact:
         ranking = SearchedRanking(problem, costs)

@@ -24,9 +24,10 @@ from odtc.data.task import TASKS, exact_costs, own_costs
 from odtc.data.tasks import median
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.formulations.dpflow.forms import beyond_rows, is_plain
 from odtc.formulations.dpflow.forms.moments import by_moments, takes
 from odtc.formulations.dpflow.forms.moments_certificate import certify_leaf_sums
-from odtc.formulations.dpflow.forms.moments_limits import limited, limits_of, scales_of
+from odtc.formulations.dpflow.forms.moments_limits import limits_of, scales_of
 from odtc.formulations.dpflow.searched import REPORT_SECONDS, Searched
 from odtc.problem.branch_penalty import exact_price, objective
 from odtc.problem.constraints.constraint import least_rows
@@ -61,16 +62,17 @@ def searches(problem: Problem) -> bool:
 def of_medians(problem: Problem) -> bool:
     """Return whether leaves predict medians of numbers that are too many, or too long, for one class each, and the
     search over all cuts supports everything that the problem requests."""
-    encoded, params = problem.encoded, problem.params
-    plain = params.tail == params.intervals == "auto" and params.fold and not params.proof
-    if encoded.task != median.NAME or not plain or not isinstance(costs := exact_costs(encoded), ExactMedians):
+    encoded = problem.encoded
+    if encoded.task != median.NAME or not is_plain(problem):
+        return False
+    if not isinstance(costs := exact_costs(encoded), ExactMedians):
         return False
     return (len(encoded.classes) > MAX_DISTINCT_TARGETS or costs.most >= EXACT_BELOW) and _holds_limits(problem)
 
 
 def _holds_limits(problem: Problem) -> bool:
     """Return whether the search over all cuts respects the constraints."""
-    if not limited(problem):
+    if beyond_rows(problem) is None:
         return True
     try:
         limits_of(problem, scales_of(problem))

@@ -24,7 +24,7 @@ from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
 from odtc.base.whole_numbers import MAX_EXACT
 from odtc.errors import TimeLimitReached
-from odtc.formulations.dpflow.forms import ROWS
+from odtc.formulations.dpflow.forms import beyond_rows, is_plain
 from odtc.formulations.dpflow.searched import REPORT_SECONDS, Fewest, Searched
 from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.branch_penalty import objective
@@ -63,9 +63,7 @@ RANKED = 2e6  # rows times columns; above it, ranking the rows for a search take
 def searches(problem: Problem) -> bool:
     """Return whether the search supports everything that the problem requests: constraints, and no special variant of
     the file."""
-    params = problem.params
-    plain = params.tail == params.intervals == "auto" and params.fold and not params.proof
-    return plain and all(given.name in ROWS for given in problem.constraints)
+    return is_plain(problem) and beyond_rows(problem) is None
 
 
 def _fewest_columns(splits: RankedSplits, search: RankSearch, depth: int, heap: HeapTree, need: int):

@@ -12,6 +12,7 @@ from itertools import chain, combinations, product
 from math import comb, prod
 from typing import NamedTuple
 
+from odtc.base.spec_fields import quoted
 from odtc.base.text import count_of
 from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.needed_columns import AllOrNone
@@ -62,7 +63,7 @@ class WholeTrees(NamedTuple):
         counts = ("splits", self.splits), ("features", self.columns)
         groups = ("together", self.together), ("never_together", self.apart)
         return [f"{name} <= {most}" for name, most in counts if most is not None] + [
-            f"{name}[{','.join(map(_quoted, group))}]" for name, found in groups for group in found
+            f"{name}[{','.join(map(quoted, group))}]" for name, found in groups for group in found
         ]
 
     def why_not(self, depth: int, leaves: int, n_candidate_splits: int, n_columns: int = 0) -> str:
@@ -141,8 +142,3 @@ class WholeTrees(NamedTuple):
                 used = map(frozenset, combinations(sorted(free), most))
                 found |= {(own, needed) for own in used if needed <= own}
         return found
-
-
-def _quoted(name: str) -> str:
-    """Return a name in the form of an argument of a constraint."""
-    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"') or name != name.strip() else name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
-from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions
+from odtc.problem.constraints.kind import CONSTRAINTS, Constraint, OnPredictions
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -48,6 +48,17 @@ class Form(Protocol):
 
 ROWS = ("leaf_rows",)  # types of constraints that every variant keeps by the arcs that are left out
 COUNTING = ("branch_nodes", "leaves")
+
+
+def beyond_rows(problem: Problem) -> Constraint | None:
+    """Return the first constraint on more than the rows of leaves; None if there is none."""
+    return next((given for given in problem.constraints if given.name not in ROWS), None)
+
+
+def is_plain(problem: Problem) -> bool:
+    """Return whether no parameter requests a special variant of the program."""
+    params = problem.params
+    return params.tail == params.intervals == "auto" and params.fold and not params.proof
 
 
 def kinds() -> tuple[str, ...]:

@@ -7,8 +7,7 @@ over all cuts instead (odtc.formulations.dpflow.search_by_sums).
 from odtc.base.wording import command, option, param
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
-from odtc.formulations.dpflow.forms import ROWS, states
-from odtc.formulations.dpflow.forms.moments_limits import limited
+from odtc.formulations.dpflow.forms import beyond_rows, states
 from odtc.formulations.dpflow.forms.states import decode, keeps, notes, start, trimmed  # noqa: F401
 from odtc.model.milp import Model
 from odtc.problem.problem import Problem
@@ -39,8 +38,7 @@ def build(problem: Problem) -> Model:
 
 def _expect_leaf_rows(problem: Problem) -> None:
     """Raise ChoiceError for other constraints, which no variable of the program respects."""
-    if limited(problem):
-        given = next(given for given in problem.constraints if given.name not in ROWS)
+    if (given := beyond_rows(problem)) is not None:
         raise ChoiceError(
             f"the linear program of {option('task', problem.encoded.task)} supports only the constraint leaf_rows; "
             f"{command('fit')} without a solver and without --format finds the best tree under {str(given)!r}"

@@ -20,11 +20,6 @@ TESTS = "splits"  # the type that counts different splits
 MANY_TESTS = 2_000  # each is a column of the search
 
 
-def limited(problem: Problem) -> bool:
-    """Return whether a constraint limits more than the rows of leaves."""
-    return any(given.name not in ROWS for given in problem.constraints)
-
-
 def by_limits(problem: Problem) -> bool:
     """Return whether a constraint refers to columns, so that each column of the search must contain only splits of one
     column."""
