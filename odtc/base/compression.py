@@ -31,6 +31,11 @@ def most_unpacked(packed: int) -> int:
     return max(SMALL, RATIO * packed)
 
 
+def unpacked(data: bytes) -> bytes:
+    """Return the content of gzip data, and any other data as it is. Raises the exceptions of `gunzip`."""
+    return gunzip(data) if data.startswith(GZIP) else data
+
+
 def gunzip(data: bytes) -> bytes:
     """Return the content of gzip data of one or more members.
 

@@ -22,7 +22,7 @@ import numpy as np
 from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream, ParallelGzip
 from odtc.base.commit import MODELS, expect_settled
-from odtc.base.compression import GZIP, TooLargeError, gunzip
+from odtc.base.compression import TooLargeError, unpacked
 from odtc.base.registry import Contract, Registry, of_this_stem
 from odtc.base.system import return_freed_memory
 from odtc.base.text import show_number, visible
@@ -252,13 +252,12 @@ def read_model(path: str | Path) -> Model:
             f"expected a model file (MPS or LP, also .gz), got {str(path)!r}: "
             f"{error.strerror}{of_this_stem(path, *MODELS)}"
         ) from None
-    if data.startswith(GZIP):
-        try:
-            data = gunzip(data)
-        except TooLargeError as error:
-            raise ModelError(f"{path.name}: expected a packed model file, but {error}") from None
-        except (EOFError, zlib.error) as error:
-            raise ModelError(f"{path.name}: expected a whole gzip file, got a damaged one ({error})") from None
+    try:
+        data = unpacked(data)
+    except TooLargeError as error:
+        raise ModelError(f"{path.name}: expected a packed model file, but {error}") from None
+    except (EOFError, zlib.error) as error:
+        raise ModelError(f"{path.name}: expected a whole gzip file, got a damaged one ({error})") from None
     for magic, kind in PACKED.items():
         if data.startswith(magic):
             raise ModelError(f"{path.name}: expected a model file, plain or as gzip, got one packed by {kind}")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from odtc.base.compression import GZIP, gunzip
+from odtc.base.compression import GZIP, unpacked
 from odtc.base.value_class import value_class
 from odtc.fileformats.model_files import FORMATS, form_of
 from odtc.model.blocks import Axis, Block, NamedBlock
@@ -118,8 +118,7 @@ def compare(path: str | Path, model: Model) -> ModelFile:
     """Compare a model's file with the file that odtc would write for the model, except for blanks: if nothing differs,
     all solvers read it alike. Nothing is written. Raises OSError if the file cannot be read."""
     data = Path(path).read_bytes()
-    packed = data.startswith(GZIP)
-    data = gunzip(data) if packed else data
+    packed, data = data.startswith(GZIP), unpacked(data)
     form, cuts = form_of(data, Path(path).name), CUT_SECTIONS.search(data) is not None
     if words := ["it maximises"] * model.maximised + _made_so(model)[1]:
         return ModelFile(form, packed, cuts, ", ".join(words))

@@ -17,7 +17,7 @@ import numpy as np
 from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream
 from odtc.base.commit import expect_settled
-from odtc.base.compression import GZIP, TooLargeError, gunzip
+from odtc.base.compression import TooLargeError, unpacked
 from odtc.base.memory import require_memory
 from odtc.base.registry import Contract, Registry, of_this_stem
 from odtc.base.text import count_of
@@ -226,9 +226,7 @@ def read_bytes(path: str | Path) -> bytes:
     expect_settled(path)
     expect_an_end(path)
     try:
-        data = Path(path).read_bytes()
-        if data.startswith(GZIP):
-            data = gunzip(data)
+        data = unpacked(Path(path).read_bytes())
     except TooLargeError as problem:
         raise SolutionError(f"expected a packed solution file in {str(path)!r}, but {problem}") from None
     except (EOFError, zlib.error) as problem:

@@ -14,7 +14,7 @@ import numpy as np
 
 from odtc.base.atomic_write import stem_of
 from odtc.base.commit import MODELS
-from odtc.base.compression import GZIP, gunzip
+from odtc.base.compression import unpacked
 from odtc.errors import ModelError, OdtcError, SolutionError
 from odtc.fileformats.model_files import names_in_file, read_model
 from odtc.fileformats.solution_files import RawPoint
@@ -131,8 +131,7 @@ def model_file(manifest: Manifest, content: str, path) -> tuple[Path, bytes] | N
     stems = dict.fromkeys([stem_of(path), str(manifest.path).removesuffix(SUFFIX)])
     for place in (Path(stem + ending) for stem in stems for ending in MODELS):
         try:
-            data = place.read_bytes() if place.is_file() else b""
-            data = gunzip(data) if data.startswith(GZIP) else data
+            data = unpacked(place.read_bytes()) if place.is_file() else b""
         except (OSError, EOFError, zlib.error, OdtcError):  # one that is damaged has another content
             continue
         if data and hashlib.sha256(data).hexdigest() == content:
