@@ -6,12 +6,8 @@ import time
 import numpy as np
 
 FIRST_ROWS = 500  # rows that a program with many begins with, and that are added at once
-WAYS = (
-    (1e-10, False),
-    (1e-8, False),
-    (1e-7, False),
-    (1e-7, True),
-)  # (tolerance, presolve) of a program, until one ends
+# (tolerance, presolve) of a program, until one ends.
+WAYS = ((1e-10, False), (1e-8, False), (1e-7, False), (1e-7, True))
 
 
 def solve_lp(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:

@@ -358,9 +358,8 @@ def pairs(given: list[str]) -> dict[str, str]:
 
 READING, MODEL, SOLVING = Part(ReadingSpec, leave=("hold_out",)), Part(ModelSpec, short=True), Part(SolvingSpec)
 MOST_IN_A_RANGE = 1000  # numbers of A:B
-LAYOUT_PART = Part(
-    ReadingSpec, only=(*(name for name in LAYOUT if name not in OF_ALL_FORMATS), "decimal", "labels")
-)  # of the commands that read the data of a tree
+# Of the commands that read the data of a tree.
+LAYOUT_PART = Part(ReadingSpec, only=(*(name for name in LAYOUT if name not in OF_ALL_FORMATS), "decimal", "labels"))
 SPLITTING = Part(ReadingSpec)  # of the commands that may set rows aside
 
 

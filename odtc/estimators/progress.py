@@ -15,9 +15,8 @@ from odtc.base.text import count_of, show_figure, visible
 from odtc.model.solution import Progress
 from odtc.workflow.reporting import ChosenSolver, Hearing, Reporter
 
-EVERY_SECONDS = (
-    0.2  # between two changes of the line: a terminal shows few more, and a notebook sends each to a browser
-)
+# Seconds between two changes of the line: a terminal shows few more, and a notebook sends each to a browser.
+EVERY_SECONDS = 0.2
 CLEARED = "\r\x1b[K"  # the line of a terminal, empty again
 
 

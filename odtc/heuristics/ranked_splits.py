@@ -16,9 +16,8 @@ from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.trees.heap_tree import Beyond, CompleteTree, HeapTree, nested_splits, settle
 
-BYTES = (
-    24  # of a search for each row and column, at least: ranks and orders of the proof, and of the search for few leaves
-)
+# Bytes of a search for each row and column, at least: ranks and orders of the proof, and of the search for few leaves.
+BYTES = 24
 
 
 def columns_asked(encoded: Encoded, scales: Scales) -> list[tuple[int, ...]]:

@@ -84,14 +84,8 @@ SHAPE = {
     "requested?": {},
 }
 READ_AS = {"categorical": "a category", "numeric": "numbers"}  # kinds of columns that the user can force
-TOLD = (
-    *READ_AS,
-    "ignore",
-    "ordered",
-    "decimal",
-    "missing_mark",
-    *LAYOUT,
-)  # options of the reading that are stated if they were given
+# Options of the reading that are stated if they were given.
+TOLD = (*READ_AS, "ignore", "ordered", "decimal", "missing_mark", *LAYOUT)
 OF_ROWS = ("hold_out", "n_set_aside")  # the same for options that select rows
 OF_LINE = {"feature": TEXT, "slope": NUMBER, "intercept": NUMBER}
 # The shapes of the entries of its tree, and of a leaf, in addition to splits and labels.

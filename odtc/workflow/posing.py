@@ -253,11 +253,6 @@ def test_rows(problem: Problem, path) -> Dataset:
     return rows.taken(keep, n_dropped=int((incomplete * rows.copies).sum()))
 
 
-# `--model auto`: each formulation may state, for the sizes of a problem, whether it fits and how much work its proof
-# takes approximately (odtc.problem.formulation.Estimates). The fitting formulation with the least work is chosen; a
-# formulation that cannot estimate its work, because only a search can find out, comes last.
-
-
 def choose(
     n_candidate_splits: int,
     depth: int,
@@ -265,13 +260,17 @@ def choose(
     encoded: Encoded | None = None,
     fitting: bool = False,
 ) -> Choice:
-    """Return the formulation for a problem of these sizes (odtc.problem.estimates.Sizes), with the reason: its own
-    estimate, and the estimate of the next best formulation, or why another one does not fit."""
+    """Return the formulation of `--model auto` for a problem of these sizes (odtc.problem.estimates.Sizes), with the
+    reason: its own estimate, and the estimate of the next best formulation, or why another one does not fit.
+
+    Each formulation may state whether it fits, and how much work its proof takes approximately
+    (odtc.problem.formulation.Estimates). The fitting one with the least work is chosen; one that cannot estimate its
+    work, because only a search can find out, comes last.
+    """
     sizes = Sizes(n_candidate_splits, depth, constraints, encoded, fitting)
     estimates: dict[str, Estimate] = {}
-    for name in reversed(
-        FORMULATIONS.able(Estimates)
-    ):  # the search is asked first: a model that cannot win is not loaded
+    # The search comes first, so that a model that cannot win is not loaded.
+    for name in reversed(FORMULATIONS.able(Estimates)):
         estimates = {name: FORMULATIONS.get(name).estimate(sizes)} | estimates
         if estimates[name].fits and not estimates[name].sums:
             break

@@ -255,11 +255,8 @@ def _expect_no_misspelt(model: str, keywords: dict, fitting: bool) -> None:
     """Raise ChoiceError for a keyword that is not a parameter of any formulation and is almost a field of a record."""
     if not keywords:
         return
-    from odtc.problem.parameters import (
-        MEANT,
-        able_models,
-        has_parameter,
-    )  # with all formulations: most runs have no parameter
+    # It loads all formulations, and most runs have no parameter.
+    from odtc.problem.parameters import MEANT, able_models, has_parameter
 
     records = (ModelSpec, ReadingSpec, SolvingSpec) if fitting else (ModelSpec, ReadingSpec)
     known = [name for record in records for name in fields_by_name(record)]

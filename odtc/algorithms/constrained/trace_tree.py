@@ -153,9 +153,8 @@ def labellings(tables: Pass, structure: Structure, below: float, most: int = MOS
     problem, counts = tables.problem, tables.counts
     R, n = problem.n_constraints, structure.n_branch_nodes
     cost = structure.counts @ counts.cost  # (leaves, labels)
-    uses = (
-        np.tensordot(structure.counts, counts.uses, (1, 1)).transpose(0, 2, 1) + problem.leaf_uses.T
-    )  # (leaves, labels, R)
+    # (leaves, labels, R)
+    uses = np.tensordot(structure.counts, counts.uses, (1, 1)).transpose(0, 2, 1) + problem.leaf_uses.T
     may = np.array([tables.labels_of(count) for count in structure.counts])
     cost = np.where(may, cost, np.inf)
     # The minimum costs and uses of the leaves after each one.

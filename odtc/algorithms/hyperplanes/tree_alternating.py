@@ -25,9 +25,8 @@ from odtc.algorithms.hyperplanes.linear_models import fit_hinge
 NEAR = 1e-9  # losses that differ by less are one
 PASSES = 12  # over all nodes before a tree counts as settled
 FRESH = 20  # every other one of the first trees is drawn independently, all others come from the current one
-HEAT = (
-    0.03  # of the loss of a single leaf beyond the floor: how much worse a tree may be on average to be the current one
-)
+# How much worse a tree may be on average to be the current one, as a share of the loss of a leaf beyond the floor.
+HEAT = 0.03
 AWAY = 40  # trees until the best one is the current one again
 LINES = 24  # random lines of each kind that are searched in addition to the coordinates
 CELLS = 2_000_000  # of rows by random lines that are searched at once

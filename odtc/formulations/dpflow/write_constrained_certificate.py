@@ -35,12 +35,8 @@ from odtc.verification.constrained.multiplier_bound import Weighted, surviving
 from odtc.verification.constrained.one_column import FROM_DEPTH, holds_one
 from odtc.verification.constrained.stated_constraints import readable
 
-LISTED_ONLY = (
-    "together",
-    "splits",
-    "monotone",
-    "monotone_everywhere",
-)  # types of constraints that a search checks for every tree
+# Types of constraints that a search checks for every tree.
+LISTED_ONLY = ("together", "splits", "monotone", "monotone_everywhere")
 
 
 def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:

@@ -181,9 +181,8 @@ def build(problem: Problem) -> Model:
     if problem.params.robust:
         return _robust().build(problem)
     flow = _Flow(problem)
-    node_choices.choice_rows(
-        flow.m, problem.topology, flow.b, flow.w, flow.shape.full, flow.shape.stump
-    )  # (1.2), (1.3)
+    # (1.2), (1.3)
+    node_choices.choice_rows(flow.m, problem.topology, flow.b, flow.w, flow.shape.full, flow.shape.stump)
     flow.conserve()
     flow.enter_and_leave()
     flow.turn()

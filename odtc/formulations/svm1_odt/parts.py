@@ -226,9 +226,8 @@ class Form:
         found = cheapest_plane(Z, rows, left, self.eps, price, self.a2, self.most)
         if found is not None or not self.soft:
             return found
-        found = cheapest_plane(
-            Z, rows, left, self.eps, price, self.a2, self.most, off=0.0
-        )  # rows so near to each other are all on it
+        # Rows so near to each other are all on it.
+        found = cheapest_plane(Z, rows, left, self.eps, price, self.a2, self.most, off=0.0)
         return found if found is not None and found[0].any() else None
 
     def _missed(self, h, g, rows, left) -> np.ndarray:

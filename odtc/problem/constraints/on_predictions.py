@@ -39,9 +39,8 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import node_axis, route_of
 from odtc.trees.heap_tree import HeapTree, settle
 
-LARGEST = (
-    1024.0  # a coefficient in a file is at most this, by a power of two: a solver's tolerance is of rows like others
-)
+# Largest coefficient in a file, reached by powers of two, because a solver's tolerance is the same for all rows.
+LARGEST = 1024.0
 
 
 PREDICTING: Needs = ((Need(Statement.PREDICTED),), (Need(Statement.ENDS), Need(Statement.PREDICTS, "leaves")))

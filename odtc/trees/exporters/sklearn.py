@@ -129,9 +129,8 @@ def _fitted(tree: Tree):
     )
     for name, column in zip(fields, zip(*records)):
         nodes[name] = column
-    order = (
-        np.zeros(1, np.intp) if of_numbers else np.argsort(np.array(tree.labels), kind="stable")
-    )  # as scikit-learn sorts classes
+    # As scikit-learn sorts classes.
+    order = np.zeros(1, np.intp) if of_numbers else np.argsort(np.array(tree.labels), kind="stable")
     inside = Nodes(len(tree.features), np.array([width], dtype=np.intp), 1)
     shares = np.ascontiguousarray(np.array(values)[:, None, order])
     inside.__setstate__({"max_depth": _depth(records), "node_count": len(nodes), "nodes": nodes, "values": shares})

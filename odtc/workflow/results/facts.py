@@ -96,9 +96,8 @@ class ModelFacts(ProblemFacts):
     selection: dict | None = field(default=None, metadata=ONLY_IF_KNOWN)
     cuts: list[str] = field(default_factory=list)
     n_rows_separated: int | None = field(default=None, metadata=ONLY_IF_KNOWN)
-    model_requested: str | None = field(
-        default=None, metadata=ONLY_IF_KNOWN
-    )  # if another was chosen for it, as for "auto"
+    # If another was chosen for it, as for "auto".
+    model_requested: str | None = field(default=None, metadata=ONLY_IF_KNOWN)
 
     @classmethod
     def of_model(cls, problem: Problem, model: "Model | None" = None) -> "ModelFacts":
