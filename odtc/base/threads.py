@@ -1,4 +1,4 @@
-"""Number of threads for the searches of this package, and the threads.
+"""Number of threads for the searches of this package and for matrix products, and the threads.
 
     with at_most(threads):
         ...
@@ -10,6 +10,13 @@ because schedulers and joblib set it to the threads of each of their processes.
     apart(work)
 
 does work that Ctrl-C must not leave half done.
+
+    with for_product(multiplications):
+        ...
+
+multiplies small matrices in one thread. The libraries start further threads for each product, which wait for the next
+one in a loop, so a search of many small products took several times its CPU seconds, and next to other programs up to
+fifty times. A command has one such thread from its start (`one_thread`), except for large products.
 """
 
 import os
@@ -114,25 +121,9 @@ system.forget_in_forks(pool.cache_clear)  # threads do not live on in a forked p
 system.forget_in_forks(_one_at_a_time.cache_clear)  # nor does a thread that holds it
 
 
-# Number of threads of matrix products.
-#
-#     with for_product(multiplications):
-#         ...
-#
-# multiplies small matrices in one thread. The libraries start further threads for each product, which wait for the next
-# one in a loop, so a search of many small products took several times its CPU seconds, and next to other programs up to
-# fifty times. A command has one such thread from its start (`one_thread`), except for large products.
-
-
 FEWEST, MOST = 2e5, 5e8  # multiplications that libraries share among threads, and that repay these
 # The variables that say how many threads OpenBLAS, MKL, BLIS and Accelerate have; the first is for all but the last.
-VARIABLES = (
-    SAID,
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
+VARIABLES = (SAID, "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 _ours: list[bool] = []  # whether the libraries of this process have one thread by our wish
 
 
