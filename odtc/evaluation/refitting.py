@@ -7,6 +7,9 @@ The distance of a tree to the old one is a pair, compared in this order:
     splits  the share of all splits that only one of the trees has: 1 - |A ∩ B| / |A ∪ B|, after the splits of the old
             tree were moved to the new data (odtc.problem.projection); splits that separate the new rows in the same
             way count as equal
+
+The trees are those that the formulation lists, in which each leaf predicts its cheapest class, and the old tree; then
+each of them again with the labels of the least distance that it can pay for (`_with_nearer_labels`).
 """
 
 import time
@@ -23,6 +26,7 @@ from odtc.base.wording import command, option
 from odtc.data.cells.data_files import book_and_sheet, fitting_layout
 from odtc.data.codebook import codebook_of, with_labels
 from odtc.data.dataset import NUMERIC, Dataset, Feature, decimal_of, layout_of
+from odtc.data.encoding import sums_over
 from odtc.data.reading import read_as
 from odtc.data.reading_spec import LAYOUT, ReadingSpec
 from odtc.data.task import TASKS
@@ -94,7 +98,7 @@ class Refit:
     n_trees : int
         The number of trees that were compared.
     complete : bool
-        Whether these are all trees within `within`.
+        Whether these are all trees within `within`, except for trees with a redundant split.
     unlisted : str
         Why near-optimal trees were not listed, so that only the best and the old tree were compared; "" if they were.
     within : float
@@ -185,7 +189,9 @@ def refit(
     seconds = min(deadline.limit_left(began, spec.solving.time_limit) or SEARCH_SECONDS, SEARCH_SECONDS)
     trees, complete, unlisted = _near(problem, most, within, seconds)
     known = [heap for heap in (projection.heap, own, *trees) if heap is not None]
-    compared = _by_distance(_near_enough(best, known, within), old, projection.heap, problem)
+    near = _near_enough(best, known, within)
+    nearer = _near_enough(best, _with_nearer_labels(near, best.proof.objective + within, old, problem), within)
+    compared = _by_distance(_different(near + nearer), old, projection.heap, problem)
     distance, cost, heap = _closest(compared, old, problem)
     return Refit(
         old=old,
@@ -224,6 +230,56 @@ def _near_enough(best: Fit, others: list[HeapTree], within: float) -> list[tuple
     costs = [(paid, best.decoded.heap), *((_cost(best.problem, heap), heap) for heap in others)]
     most_paid = paid + within + ROUNDING * within
     return [(cost, heap) for cost, heap in costs if cost is not None and cost <= most_paid]
+
+
+def _different(trees: list[tuple[float, HeapTree]]) -> list[tuple[float, HeapTree]]:
+    """Return the first of all equal trees."""
+    first: dict[tuple, tuple[float, HeapTree]] = {}
+    for cost, heap in trees:
+        beyond = () if heap.beyond is None else heap.beyond.splits
+        first.setdefault((heap.split.tobytes(), heap.label.tobytes(), beyond), (cost, heap))
+    return [*first.values()]
+
+
+def _with_nearer_labels(
+    trees: list[tuple[float, HeapTree]], limit: float, old: Tree, problem: Problem
+) -> list[HeapTree]:
+    """Return trees with the same splits whose leaves predict what differs least from the old tree at a total cost of at
+    most `limit`; none for a task of numbers, or if the cost of a row depends on several leaves."""
+    encoded = problem.encoded
+    if TASKS.get(encoded.task).NUMBERS or any(encoded.radius):
+        return []
+    before, (told, weight) = old_answers(old, encoded.dataset), rows_told(encoded.dataset)
+    # The weight of the rows of which the old tree does not predict each label.
+    apart = weight[:, None] * (before[told, None] != np.arange(len(encoded.classes)))
+    found = []
+    for cost, heap in trees:
+        end, label = heap.reach(encoded.X), heap.label.copy()
+        loss, differ = (
+            sums_over(ends, values, len(label))
+            for ends, values in ((end, encoded.loss), (end[encoded.row_of][told], apart))
+        )
+        leaves, spare = np.unique(end), max(limit - cost, 0.0) + ROUNDING * limit
+        more = loss - np.take_along_axis(loss, np.maximum(label, 0)[:, None], axis=1)
+        label[leaves] = _nearest_labels(differ[leaves], more[leaves], spare)
+        found.append(settle(heap.split, encoded, label, heap.beyond))
+    return found
+
+
+def _nearest_labels(differ: np.ndarray, more: np.ndarray, spare: float) -> tuple[int, ...]:
+    """Return a label for each leaf: of all choices with Σ more <= spare the least Σ differ, then the least Σ more. The
+    arguments are float64 (leaves, labels). Only choices that no other one beats in both sums are continued."""
+    front: list[tuple[float, float, tuple[int, ...]]] = [(0.0, 0.0, ())]
+    rest = np.append(more.min(axis=1)[::-1].cumsum()[::-1], 0.0)  # the least that this leaf and all later ones add
+    for at, (apart, extra) in enumerate(zip(differ.tolist(), more.tolist())):
+        longer = sorted(
+            (far + apart[k], paid + extra[k], (*labels, k)) for far, paid, labels in front for k in range(len(apart))
+        )
+        front = []
+        for far, paid, labels in longer:
+            if paid + rest[at + 1] <= spare and (not front or paid < front[-1][1]):
+                front.append((far, paid, labels))
+    return front[0][2]
 
 
 def _share_of_cost(problem: Problem) -> float:

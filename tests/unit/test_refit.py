@@ -100,13 +100,42 @@ def test_the_chosen_tree_is_the_closest_of_all_that_are_near_enough(tmp_path):
         done = refit(spec, old, dataset, given)
         within = best / 5 if given == "20%" else given
         assert done.within == pytest.approx(within)
-        # Leaves of near-optimal trees predict what costs least; the old labels are tried beside these.
         near = [stump for stump in stumps if (stump != dataset.y).sum() <= best + within]
         least = min((stump != said).mean() for stump in near)
         assert done.best.proof.objective == best and done.chosen.verified
         assert done.chosen.proof.objective <= best + within
         assert least <= done.distance.rows <= done.best_distance.rows
     assert done.distance.rows == pytest.approx(least)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_labels_may_differ_from_the_cheapest_as_long_as_the_budget_lasts(seed, tmp_path):
+    """Depth 1: all labels of all stumps that save something, and of the leaf; many leaves have tied classes."""
+    draw = np.random.default_rng(seed)
+    tables = [
+        pd.DataFrame({"a": draw.integers(0, 4, 9), "b": draw.integers(0, 4, 9), "y": draw.permutation([*"pqrpqrpqr"])})
+        for _ in range(2)
+    ]
+    old = odtc.fit(odtc.read(tables[0]), "dpflow", depth=1).tree
+    write_tree(old, tmp_path / "old.tree.json")
+    dataset, X = odtc.read(tables[1]), tables[1][["a", "b"]].to_numpy()
+    said = np.array([*old.classes])[old.predict(recoded(dataset, old.features))]
+    y = tables[1].y.to_numpy()
+    sides = [X[:, j] <= cut for j in range(2) for cut in np.unique(X[:, j])[:-1]]
+
+    def cheapest(rows):
+        errors = {label: (y[rows] != label).sum() for label in "pqr"}
+        return {label for label in errors if errors[label] == min(errors.values())}
+
+    saving = [side for side in sides if not cheapest(side) & cheapest(~side)]
+    answers = [np.where(side, a, b) for side in [np.ones(9, bool), *saving] for a, b in product("pqr", repeat=2)]
+    best = min((answer != y).sum() for answer in answers)
+    spec = RunSpec(model=ModelSpec("dpflow", 1)).with_model(start=str(tmp_path / "old.tree.json"))
+    for within in (0, 1, 2):
+        done = refit(spec, old, dataset, within)
+        near = [answer for answer in answers if (answer != y).sum() <= best + within]
+        assert done.complete and done.chosen.verified and done.best.proof.objective == best
+        assert done.distance.rows <= min((answer != said).mean() for answer in near) + 1e-12
 
 
 @pytest.mark.parametrize("written", ["petal width (cm)", "petal length (cm)"])
