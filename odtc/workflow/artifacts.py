@@ -7,8 +7,10 @@ from odtc.base.atomic_write import write_text
 from odtc.base.commit import remove, rename, together
 from odtc.data.cells.data_files import stated_path
 from odtc.trees.tree import Tree
+from odtc.verification.certificate import SUFFIX as CERTIFICATE
 from odtc.workflow.run_record import rename_run
 
+TREE = ".tree.json"
 OF_A_START = ".start.tree.json"  # the tree of a start, written if the solver failed
 NEAR_BEST = (".pool.json", ".near-optimal.json")  # near-optimal trees
 
@@ -23,9 +25,24 @@ def write_beside(problem, stem) -> list[Path]:
 
 
 def write_tree(tree: Tree, path) -> Path:
-    """Write STEM.tree.json."""
-    write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
-    return Path(path)
+    """Write STEM.tree.json. If it replaces another tree, the proofs of that one are removed (`forget_proofs`)."""
+    path, text = Path(path), json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n"
+    if not path.name.endswith(TREE) or _holds(path, text):
+        write_text(path, text)
+        return path
+    stem = str(path).removesuffix(TREE)
+    with together(stem):
+        forget_proofs(stem)
+        write_text(path, text)
+    return path
+
+
+def _holds(path: Path, text: str) -> bool:
+    """Return whether a file has this text; False if it cannot be read."""
+    try:
+        return path.read_bytes() == text.encode("utf-8", "backslashreplace")
+    except OSError:
+        return False
 
 
 def tree_of_solution(path) -> Path:
@@ -37,10 +54,13 @@ def tree_of_solution(path) -> Path:
 
 def write_certificate(facts: dict, data, path) -> Path:
     """Write a certificate, which names its data file, if there is one, relative to its own folder."""
-    path = Path(path)
-    place = {} if data is None else {"path": stated_path(data, path.resolve().parent)}
-    write_text(path, json.dumps(facts | {"data": facts["data"] | place}, ensure_ascii=False, indent=1) + "\n")
-    return path
+    write_text(path, _certificate_text(facts, data, path))
+    return Path(path)
+
+
+def _certificate_text(facts: dict, data, path) -> str:
+    place = {} if data is None else {"path": stated_path(data, Path(path).resolve().parent)}
+    return json.dumps(facts | {"data": facts["data"] | place}, ensure_ascii=False, indent=1) + "\n"
 
 
 def forget_solution(stem) -> None:
@@ -49,11 +69,14 @@ def forget_solution(stem) -> None:
         remove(f"{stem}{suffix}")
 
 
-def forget_near_optimal(stem) -> None:
-    """Remove the near-optimal trees of an earlier run of this stem, because they could be mistaken for trees of this
-    run."""
+def forget_proofs(stem, certificate: dict | None = None, data=None) -> None:
+    """Remove the near-optimal trees and the certificate of an earlier run of this stem, because they could be mistaken
+    for those of this run; the certificate stays if it is the same as the one of this run, on this data file."""
     for suffix in NEAR_BEST:
         remove(f"{stem}{suffix}")
+    path = Path(f"{stem}{CERTIFICATE}")
+    if certificate is None or not _holds(path, _certificate_text(certificate, data, path)):
+        remove(path)
 
 
 def move_run(paths, stem: str, to: str) -> list[Path]:

@@ -34,6 +34,7 @@ from odtc.solvers.solve import said_in_log
 from odtc.solvers.solver import SOLVERS, find_solver
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import read_tree
+from odtc.verification.certificate import SUFFIX as CERTIFICATE
 from odtc.workflow.artifacts import NEAR_BEST, OF_A_START
 from odtc.workflow.decoding import tree_of
 from odtc.workflow.manifest import SUFFIX, Manifest, describe, find_manifest, read_manifest, reselected, write_manifest
@@ -48,6 +49,7 @@ OF_A_MODEL = (
     ".tree.json",
     OF_A_START,
     *NEAR_BEST,
+    CERTIFICATE,
     ".html",
 )  # files that a run of a model writes next to it
 

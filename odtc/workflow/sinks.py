@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtc.base.atomic_write import new_file, write_text
-from odtc.base.commit import remove, together
+from odtc.base.commit import together
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, ContradictionError
 from odtc.model.solution import Solution
@@ -203,9 +203,11 @@ class FileSink(Sink):
             yield hearing
 
     def built(self, model: "Model") -> Path | None:
-        """Write the model, if its file is wanted; otherwise its manifest is written with the solution, so that a full
-        disk keeps the older files."""
-        if self.format is None or loop_of(model.problem):
+        """Write the model, if its file is wanted and replaces no run of another model; otherwise it is written with the
+        solution, so that a full disk, or a process that is killed while it solves, keeps the older files."""
+        from odtc.workflow import files_of_models
+
+        if self.format is None or loop_of(model.problem) or files_of_models.outdated(model, self.stem, (self._start,)):
             return None
         self._built = self._write_build(model, self.format)
         return self._built[0]
@@ -223,7 +225,7 @@ class FileSink(Sink):
                 point = solution.x if self.format else None
                 self._built = files_of_models.write_build(last, self.stem, self.format, self.gzip, point)
             elif not self._built:
-                self._built = self._write_build(first, None)
+                self._built = self._write_build(first, None if loop_of(first.problem) else self.format)
             beside = artifacts.write_beside(last.problem, self.stem)
             of, named = spec.solving, f"{self.stem}.sol"
             solution_files = files_of_models.write_solution(last, solution, of, named, spec.model.start)
@@ -270,13 +272,13 @@ class FileSink(Sink):
         if done.verified:
             self.tree = f"{self.stem}.tree.json"
             with together(self.stem):
-                artifacts.forget_near_optimal(self.stem)
+                artifacts.write_tree(done.tree, self.tree)
+                artifacts.forget_proofs(self.stem, done.certificate, self._data(done))
                 for suffix, text in self._near_optimal.items():
                     write_text(f"{self.stem}{suffix}", text)
                     self.files.append(Path(f"{self.stem}{suffix}"))
                 if self._modelless:
                     artifacts.forget_solution(self.stem)
-                artifacts.write_tree(done.tree, self.tree)
                 if self.certificate:
                     self._write_certificate(done)
                 if done.model is None or self._modelless:
@@ -290,10 +292,13 @@ class FileSink(Sink):
         if facts is None:
             facts, words = certify_bound(done)
             self.uncertified = f"no certificate was written: {words}" if facts is None else words
-        if facts is None:
-            remove(path)  # an older one would pass for it
-        else:
-            self.files.append(artifacts.write_certificate(facts, done.dataset.source.get("path"), path))
+        if facts is not None:
+            self.files.append(artifacts.write_certificate(facts, self._data(done), path))
+
+    @staticmethod
+    def _data(done: Fit):
+        """Return the path of the data file of a run; None for data in memory."""
+        return None if done.dataset is None else done.dataset.source.get("path")
 
 
 @contextmanager

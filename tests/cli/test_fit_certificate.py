@@ -82,10 +82,42 @@ def test_a_search_that_the_limit_ends_leaves_the_certificate_of_its_bound(tmp_pa
     assert f"a bound: no tree costs less than {checked.facts['bound']:.10g}" in fitted.err
 
 
-def test_an_older_certificate_goes_if_none_is_made(tmp_path):
-    """An interrupted run left the certificate of the run before next to its tree, which `odtc verify` then refused."""
-    sink, older = FileSink(None, certificate=True), tmp_path / "m.certificate.json"
+def test_a_run_without_a_certificate_says_why(tmp_path):
+    sink = FileSink(None, certificate=True)
     sink.stem = str(tmp_path / "m")
-    older.write_text("{}")
     sink._write_certificate(SimpleNamespace(certificate=None, unproved=None, uncertified="it was interrupted"))
-    assert not older.exists() and sink.uncertified.endswith("it was interrupted") and not sink.files
+    assert sink.uncertified.endswith("it was interrupted") and not sink.files
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", DATA, "--depth", 2, "-o", "m"),
+        ("fit", DATA, "--depth", 2, "--model", "flowoct", "--solver", "highs", "-o", "m"),
+        ("refit", "old.tree.json", MONKS / "monks-2.csv", "-o", "m"),
+        ("import", "old.tree.json", "--data", DATA, "-o", "m.tree.json"),
+        ("decode", "other.sol", "-o", "m.tree.json"),
+    ],
+    ids=lambda words: " ".join(map(str, words[:1])),
+)
+@pytest.mark.parametrize("first", ["--certificate --pool 2", "--model flowoct --solver highs"])
+def test_nothing_of_an_older_run_passes_for_a_part_of_a_newer_one(words, first, tmp_path):
+    """An older certificate or list next to a newer tree looks like its proof, and `odtc verify` then failed."""
+    first = ("fit", DATA, "--depth", 1, "-o", "m", *first.split())
+    model = ("fit", DATA, "--depth", 2, "--model", "flowoct", "--solver", "highs", "--encoding", "onehot")
+    for each in (first, ("fit", DATA, "--depth", 2, "-o", "old"), (*model, "-o", "other"), words):
+        assert odtc(*each, folder=tmp_path).code == 0
+    assert not list(tmp_path.glob("m.certificate.json")) and not list(tmp_path.glob("m.pool.json"))
+    if words[0] in ("fit", "refit"):
+        checked = odtc("verify", "m", folder=tmp_path)
+        assert checked.code == 0, checked.err
+
+
+def test_the_certificate_of_the_same_run_stays(tmp_path):
+    words = ("fit", DATA, "--depth", 1, "-o", "m")
+    for each in (words, ("certify", "m")):
+        assert odtc(*each, folder=tmp_path).code == 0
+    before = (tmp_path / "m.certificate.json").read_bytes()
+    assert odtc(*words, folder=tmp_path).code == 0
+    assert (tmp_path / "m.certificate.json").read_bytes() == before
+    assert odtc("verify", "m", folder=tmp_path).code == 0

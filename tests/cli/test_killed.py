@@ -103,6 +103,26 @@ def kill_everywhere(name: str, tmp_path) -> tuple[int, int]:
     return count[0], len(copies)
 
 
+def test_a_run_keeps_the_older_solution_and_tree_until_it_has_its_own(tmp_path):
+    """A solver may take hours, and its model was written before it began: the older run was gone by then."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    assert odtc(*FIT, folder=folder).code == 0
+    old = contents(folder)
+    with states(folder, tmp_path / "states") as (copies, _):
+        assert odtc(*FIT, *OTHER, folder=folder).code == 0
+    new = contents(folder)
+    assert new["m.sol"] != old["m.sol"] and new["m.mps"] != old["m.mps"]
+    for copy in copies:
+        settle(copy / "m.odt.json")
+        left = contents(copy)
+        of = old if left["m.sol"] == old["m.sol"] else new
+        assert [left[name] for name in ("m.sol", "m.mps", "m.odt.json")] == [
+            of[name] for name in ("m.sol", "m.mps", "m.odt.json")
+        ]
+        assert of is new or (left["m.tree.json"], left["m.run.json"]) == (old["m.tree.json"], old["m.run.json"])
+
+
 def _expect_no_change_by_reading(copy, left) -> None:
     """Readers find a whole state, or say that a command has to finish one; a folder is as it was."""
     for name in ("m.odt.json", "m.tree.json"):

@@ -40,13 +40,12 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Import a tree of scikit-learn or another program."""
-    import json
-
-    from odtc.base.atomic_write import require_writable, write_text
+    from odtc.base.atomic_write import require_writable
     from odtc.data.cost_matrix import unit_cost
     from odtc.data.reading import read_as
     from odtc.data.task import TASKS
     from odtc.trees.importing import import_tree, read_foreign, task_of_source
+    from odtc.workflow.artifacts import write_tree
     from odtc.workflow.results.facts import TreeFacts
 
     path = tree_path(o) if o else Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
@@ -56,7 +55,7 @@ def import_(
     task = TASKS.get(name := name if asked == CLASSIFICATION else asked)
     dataset = read_as(data, replace(spec.reading, task=name))
     tree = import_tree(source, dataset)
-    write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
+    write_tree(tree, path)
     facts = {
         "data": dataset.name,
         "n_rows": dataset.n_rows,

@@ -138,12 +138,13 @@ def _write(done, drift: dict, spec, stem: str, templates: Path | None) -> list[s
     from odtc.base.atomic_write import write_text
     from odtc.base.commit import together
     from odtc.evaluation.drift import render_drift
-    from odtc.workflow.artifacts import write_tree
+    from odtc.workflow.artifacts import forget_solution, write_tree
     from odtc.workflow.run_record import write_record, write_settings
 
     target, page = f"{stem}.tree.json", Path(f"{stem}.drift.html")
     with together(stem):
         write_text(page, render_drift(done, drift, Path(stem).name, templates))
+        forget_solution(stem)
         write_record(done.chosen, spec, stem, write_tree(done.chosen.tree, target), repeats=False)
         record = write_settings(stem, spec, target)
     return [str(record), target, str(page)]
