@@ -10,7 +10,7 @@
 const { Refused, refuse, expect, EXACT, whole } = require("./values.js");
 const { readData } = require("./data.js");
 const { MEASURES, scaled, wholeOf } = require("./leaf-costs.js");
-const { ASKED } = require("./tree.js");
+const { ASKED, UNKNOWN } = require("./tree.js");
 const { checkLabels } = require("./labels.js");
 const { checkConstrained } = require("./constrained.js");
 const { checkLeafSums } = require("./leaf-sums.js");
@@ -74,9 +74,6 @@ function termsOf(facts, data) {
     ...(data.missing === "separate" ? ["splits may separate missing cells"] : []),
   ].join("; ");
 }
-
-// Options of tables by which odtc read the file, and which this checker does not know.
-const UNKNOWN = ["header", "separator", "comment", "skip_lines", "on_bad_line", "text_encoding", "sheet", "dates", "only_missing"];
 
 function readNamed(file, bytes, source) {
   try { return readData(file, bytes, source); } catch (problem) {

@@ -70,6 +70,7 @@ function pose(facts, data, cuts, columns, features, loss, told, price) {
   const chains = chainsOf(cuts, columns, column), members = kindsOf(chains.map(({ code }) => code)), rowOf = [];
   members.forEach((own, row) => own.forEach((i) => { rowOf[i] = row; }));
   for (const chain of chains) chain.code = members.map(([i]) => chain.code[i]);
+  const reaching = (lines) => total(lines.map((line) => Math.max(...line.map(Math.abs)))); // the most that the rows come to
   const summed = (line) => members.map((own) => line[0].map((_, k) => own.reduce((sum, i) => sum + line[i][k], 0)));
   const { span, neverBelow } = told.places, every = [...members.keys()];
   const may = (path) => names.map((name) => {
@@ -84,6 +85,7 @@ function pose(facts, data, cuts, columns, features, loss, told, price) {
     sides: (rows, f) => [rows.filter(goes(f)), rows.filter((r) => !goes(f)(r))],
     places: told.places, follows: followsOf(facts, data, members, columns.ranks, features, told.orders),
     rises: told.everywhere.length ? rising(told.everywhere, splitsOf(facts.columns, data), data) : null,
+    reach: { cost: reaching(loss), sums: told.sums.map(({ line }) => reaching(line)) },
     cost: summed(loss), sums: told.sums.map(({ line, ...rest }) => ({ ...rest, use: summed(line) })),
     held: told.held.map(({ measure, least }) => ({ least, measure: members.map((own) => total(own.map((i) => measure[i]))) })),
   };
@@ -135,15 +137,15 @@ function columnSets({ names, depth, places: { mostColumns: k, apart } }) {
 // ---- bounds by multipliers ----
 
 // The problem at multipliers: what each row costs with each label, and the least costs of subtrees.
-function weigh({ K, sums, cost, held, every, price, depth, chains, may }, D, multipliers) {
+function weigh({ K, sums, cost, reach, held, every, price, depth, chains, may }, D, multipliers) {
   expect(multipliers.length === sums.length, "its multipliers are not one number for each sum");
   const sumOf = (of) => total(multipliers.map((m, s) => m * of(sums[s], s))), labels = [...Array(K).keys()];
-  const weighted = (r, k, of) => D * of(cost[r][k]) + sumOf(({ use }) => of(use[r][k]));
-  const row = every.map((r) => labels.map((k) => weighted(r, k, (value) => value)));
-  const size = total(every.map((r) => Math.max(...labels.map((k) => weighted(r, k, Math.abs)))));
+  const row = every.map((r) => labels.map((k) => D * cost[r][k] + sumOf(({ use }) => use[r][k])));
   const beside = labels.map((k) => sumOf(({ leaf }) => leaf[k])), node = D * price + sumOf((sum) => sum.node);
-  const most = size + (node + Math.max(...beside)) * 2 ** depth + sumOf(({ bound }) => Math.abs(bound));
-  expect(most < EXACT, "its multipliers are too large to be added exactly");
+  expect(Math.min(node, ...beside) >= 0, "its branch nodes or leaves weigh less than nothing");
+  const sizes = (of) => sumOf((sum, s) => Math.abs(of(sum, s))), ends = Math.max(...labels.map((k) => sizes(({ leaf }) => leaf[k])));
+  const most = D * reach.cost + sizes((_, s) => reach.sums[s]) + (D * price + sizes((sum) => sum.node) + ends) * 2 ** depth + sizes(({ bound }) => bound);
+  expect(most < EXACT && multipliers.every((m) => m < EXACT), "its multipliers are too large to be added exactly");
   const values = row.map((line, r) => [...line, ...held.map(({ measure }) => measure[r])]);
   const budget = sumOf(({ bound }) => bound), least = held.map((one) => one.least);
   const trees = subtreesOf({ chains, values, beside, node, least, may });

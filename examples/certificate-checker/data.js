@@ -70,6 +70,8 @@ function readData(file, bytes, source) {
   expect(typeof share === "number" && share >= 0 && share < 1, "the share of rows that it sets aside is none");
   const at = (name) => { const i = names.indexOf(name); expect(i >= 0, `the data has no column ${name}`); return i; };
   const task = taskOf(source), targets = task.columns(source, names).map(at), weights = source.weights == null ? -1 : at(source.weights);
+  expect(typeof source.target === "string", "its target is no text");
+  for (const key of ["auxiliary", "categorical", "numeric", "ignore", "ordered", "missing_mark"]) expect(source[key] === undefined || Array.isArray(source[key]), `its ${key} is no list`);
   expect([undefined, null, ".", ","].includes(source.decimal), "its sign before decimals is neither a point nor a comma");
   const plain = source.decimal ? plainBy(source.decimal) : (cell) => cell, numberOf = (cell) => Number(plain(cell) || NaN);
   const every = withoutMarks(written, names, source, plain);

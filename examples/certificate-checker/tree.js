@@ -6,6 +6,11 @@ const { leftOf } = require("./columns.js");
 // The options that say how the target of a task is read.
 const ASKED = ["actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event", "ridge"];
 
+// Options of tables by which odtc read the file, and which this checker does not know.
+const UNKNOWN = ["header", "separator", "comment", "skip_lines", "on_bad_line", "text_encoding", "sheet", "dates", "only_missing"];
+// What a tree may state of a column.
+const OF_COLUMN = ["name", "kind", "levels", "ordered", "missing_marks", "has_missing", "layout", "decimal"];
+
 const show = (value) => JSON.stringify(value);
 
 function expectTerms(facts, data, nCandidateSplits, allSplits, constraints) {
@@ -17,10 +22,10 @@ function expectTerms(facts, data, nCandidateSplits, allSplits, constraints) {
     depth: facts.depth, n_candidate_splits: nCandidateSplits, all_splits: allSplits, constraints,
   };
   const told = (key) => facts.data[key] && facts.data[key].length !== 0;
-  const state = (key, holds, value) => {
-    if (holds) found[key] = value; else expect(!(key in facts.of), `it states ${key}, but none was told`);
-  };
-  for (const key of ["categorical", "numeric", "ignore", "missing_mark", "decimal"]) state(key, told(key), facts.data[key]);
+  const state = (key, holds, value) => { if (holds) found[key] = value; };
+  for (const key of ["categorical", "numeric", "ignore", "ordered", "missing_mark", "decimal"]) state(key, told(key), facts.data[key]);
+  for (const key of UNKNOWN) state(key, key in facts.data, facts.data[key]);
+  state("n_skipped_lines", "on_bad_line" in facts.data, facts.of.n_skipped_lines);
   state("hold_out", facts.data.hold_out, facts.data.hold_out);
   state("n_set_aside", facts.data.hold_out, data.nSetAside);
   if (data.task !== "classification") {
@@ -29,16 +34,17 @@ function expectTerms(facts, data, nCandidateSplits, allSplits, constraints) {
   }
   const rows = "n_rows" in facts.data ? facts.data.n_rows : found.n_rows;
   expect(rows === found.n_rows, `it counts ${show(rows)} rows that it is of, but of this data it is of ${found.n_rows}`);
-  for (const key of Object.keys(found)) {
-    const same = alike(facts.of[key], found[key]);
-    expect(same, `it states ${key} as ${show(facts.of[key])}, but of this data it is ${show(found[key])}`);
+  for (const key of Object.keys({ ...found, ...facts.of })) {
+    const [told, value] = [facts.of[key], found[key]].map((one) => one ?? null); // a key that is absent says null
+    expect(alike(told, value), `it states ${key} as ${show(told)}, but of this data it is ${show(value)}`);
   }
 }
 
 // What the tree of a certificate says of the data beside splits and labels: whoever takes it out of there believes that.
 function expectTree(facts, data) {
   const { tree } = facts, levelsOf = (f, told) => told && show(told.map(f.key)) === show(f.keys);
-  const fits = (f, told) => told && f.name === told.name && f.kind === told.kind && (f.numeric || levelsOf(f, told.levels));
+  const known = (told) => Object.keys(told).every((key) => OF_COLUMN.includes(key));
+  const fits = (f, told) => told && known(told) && f.name === told.name && f.kind === told.kind && (f.numeric || levelsOf(f, told.levels));
   const found = { schema: "odtc.tree/1", task: data.task, target: data.target, classes: facts.classes, missing: data.missing };
   for (const key of Object.keys(found)) {
     const same = !(key in tree) || show(tree[key]) === show(found[key]);
@@ -96,4 +102,4 @@ function labelCost(facts, data, loss, price, leaf, branch = () => {}) {
   return paid;
 }
 
-module.exports = { ASKED, expectTerms, expectTree, expectLeaf, walk, labelCost };
+module.exports = { ASKED, UNKNOWN, expectTerms, expectTree, expectLeaf, walk, labelCost };

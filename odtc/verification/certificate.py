@@ -14,6 +14,7 @@ The check needs only the data file and nothing of the compiler.
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from odtc.base import deadline
 from odtc.base.json_schema import (
@@ -111,6 +112,7 @@ def stated(facts: dict, dataset: Dataset) -> Proof:
 
 def _checked(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]) -> Proof:
     try:
+        facts = _with_whole_numbers(facts)
         validate(facts, {"kind": tuple(KINDS)})
         body = _body(facts["kind"])
         validate(facts, HEADER | body.shape(facts["kind"]))
@@ -124,6 +126,15 @@ def _checked(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], No
         raise
     except (*NOT_WHOLE, OdtcError, ArithmeticError, RecursionError) as problem:
         raise CertificateError(f"the certificate is damaged: {explain_error(problem)}; make it again") from None
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    """Return a JSON value in which 2.0 is the whole number 2, because JSON has only one kind of numbers."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_with_whole_numbers(one) for one in value]
+    return {key: _with_whole_numbers(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 def _body(kind: str) -> ModuleType:

@@ -529,9 +529,9 @@ def test_multipliers_are_taken_if_all_sums_are_exact():
                     dearest = max(map(abs, problem.cost[kind].tolist()))
                     uses = [max(map(abs, use[kind].tolist())) for use in problem.uses]
                     rows += number * (scale * dearest + sum(a * b for a, b in zip(m, uses)))
-            node = scale * problem.price + sum(a * b for a, b in zip(m, problem.branch_uses))
-            leaf = max(abs(sum(a * int(b) for a, b in zip(m, line))) for line in problem.leaf_uses.T)
-            return rows + (node + leaf) * nodes + abs(sum(a * b for a, b in zip(m, problem.bound)))
+            node = scale * problem.price + sum(a * abs(b) for a, b in zip(m, problem.branch_uses))
+            leaf = max(sum(a * abs(int(b)) for a, b in zip(m, line)) for line in problem.leaf_uses.T)
+            return rows + (node + leaf) * nodes + sum(a * abs(b) for a, b in zip(m, problem.bound))
 
         each = most(2) - most(1)
         last = (2**52 - 1 - most(0)) // each

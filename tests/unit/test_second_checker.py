@@ -473,6 +473,46 @@ def test_the_second_checker_says_in_a_sentence_what_a_file_lacks(data, words, tm
     assert node_says(tmp_path / "r.certificate.json", tmp_path / "t.csv").startswith(words)
 
 
+def test_both_take_the_same_numbers(tmp_path):
+    """2.0 is the number 2 of JSON; multipliers are added exactly below 2^52, whatever label of a row weighs most; and
+    nothing more may be stated of the data."""
+    (tmp_path / "t.csv").write_text(TABLE.replace("0,0,p", "0,0,q"))
+    certified(tmp_path, "t.csv", "--constraint", "recall[p] >= 0.9", "--constraint", "recall[q] >= 0.3")
+    facts, file = json.loads((tmp_path / "r.certificate.json").read_text()), tmp_path / "t.csv"
+
+    def changed(value, *path):
+        copied = copy.deepcopy(facts)
+        inner = copied
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value
+        return copied
+
+    def with_pass(multiplier):
+        return changed([*facts["passes"], [multiplier, multiplier]], "passes")
+
+    # The largest multiplier that ours accepts is between these two.
+    low, high = 1, 2**52
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if ours(with_pass(middle), file).startswith("proved") else (low, middle)
+    whole = [changed(float(facts[key]), key) for key in ("depth", "claim", "bound", "scale", "multiplier_scale")]
+    more = [changed(1, "of", "more"), changed(1, "tree", "features", 0, "more"), changed(None, "data", "numeric")]
+    forged = [*whole, changed(facts["claim"] + 0.5, "claim"), *more[:2], with_pass(low), with_pass(high)]
+    said = [line.split()[0] for line in asked(forged, file)]
+    assert said == [ours(one, file).split()[0] for one in forged]
+    assert said == ["proved"] * 5 + ["refused"] * 3 + ["proved", "refused"]
+    assert asked(more[2:], file)[0].startswith("refused")
+
+
+def test_both_refuse_a_leaf_of_numbers_that_states_texts(tmp_path):
+    (tmp_path / "t.csv").write_text(TABLE.replace("p", "1.5").replace("q", "2.5"))
+    certified(tmp_path, "t.csv", "--task", "regression")
+    facts, file = json.loads((tmp_path / "r.certificate.json").read_text()), tmp_path / "t.csv"
+    facts["tree"]["root"]["left"]["sums"] = [str(value) for value in facts["tree"]["root"]["left"]["sums"]]
+    assert asked([facts], file)[0].startswith("refused") and ours(facts, file).startswith("refused")
+
+
 def certified(folder: Path, file: str, *options) -> None:
     """Writes r.certificate.json of a data file."""
     said = command("fit", file, "--depth", 1, "--certificate", "-o", "r", *options, folder=folder)

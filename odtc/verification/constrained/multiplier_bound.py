@@ -12,7 +12,7 @@ together, numbers of splits, classes that rise with a column) are left to the li
 """
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import combinations
@@ -211,6 +211,11 @@ class Counted:
         return Counted(self.problem, self.rows[~answer], path), Counted(self.problem, self.rows[answer], path)
 
 
+def _sum_of(multipliers: Iterable[int], numbers: Iterable[int]) -> int:
+    """Return Σ multiplier · number, exactly."""
+    return sum(int(m) * int(number) for m, number in zip(multipliers, numbers))
+
+
 class Weighted:
     """A problem at multipliers.
 
@@ -226,22 +231,27 @@ class Weighted:
         self.problem, self.scale, self.multipliers = problem, scale, multipliers
         if len(multipliers) != len(problem.bound) or any(m < 0 for m in multipliers):
             raise ValueError("its multipliers are not one number of 0 or more for each sum")
-        number = [int(n) for n in problem.members.sum(axis=0)]
-        most = [scale * int(cost) for cost in np.abs(problem.cost).max(axis=1)]
-        for m, use in zip(multipliers, problem.uses):
-            most = [a + m * int(b) for a, b in zip(most, np.abs(use).max(axis=1))]
-        node = scale * problem.price + sum(m * use for m, use in zip(multipliers, problem.branch_uses))
-        leaf = [sum(m * int(use) for m, use in zip(multipliers, line)) for line in problem.leaf_uses.T]
-        budget = sum(m * bound for m, bound in zip(multipliers, problem.bound))
-        row = sum(n * one for n, one in zip(number, most))
+        node = scale * problem.price + _sum_of(multipliers, problem.branch_uses)
+        leaf = [_sum_of(multipliers, line) for line in problem.leaf_uses.T.tolist()]
+        budget = _sum_of(multipliers, problem.bound)
         if min(node, *leaf) < 0:
             raise ValueError("its branch nodes or leaves weigh less than nothing")
-        if row + (node + max(map(abs, leaf))) * 2**problem.depth + abs(budget) >= MAX_DIFFERENCE:
+        if max(self._largest_sum(), *multipliers, 0) >= MAX_DIFFERENCE:
             raise ValueError("its multipliers are too large to be added exactly")
         m = np.array(multipliers, float).reshape(-1, 1, 1)
         self.kind = scale * problem.cost.astype(float) + (m * problem.uses).sum(axis=0)  # (kinds, classes)
         self.beside = np.array(leaf, float)  # (classes,): the cost of a leaf in addition to that of its rows
         self.node, self.budget = float(node), int(budget)
+
+    def _largest_sum(self) -> int:
+        """Return a number that no sum of absolute values over the rows, nodes, leaves and bounds of a tree exceeds."""
+        problem, multipliers = self.problem, self.multipliers
+        number = [int(n) for n in problem.members.sum(axis=0)]
+        reach = [_sum_of(number, np.abs(use).max(axis=1).tolist()) for use in problem.uses]
+        rows = self.scale * _sum_of(number, np.abs(problem.cost).max(axis=1).tolist()) + _sum_of(multipliers, reach)
+        node = self.scale * problem.price + _sum_of(multipliers, map(abs, problem.branch_uses))
+        leaf = max(_sum_of(multipliers, line) for line in np.abs(problem.leaf_uses).T.tolist())
+        return rows + (node + leaf) * 2**problem.depth + _sum_of(multipliers, map(abs, problem.bound))
 
     @cached_property
     def swept(self) -> SweptSides:

@@ -38,7 +38,7 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
-from odtc.verification.claim import OF_TREE, Proof, column_shape, expect, expect_leaf, walk
+from odtc.verification.claim import Proof, column_shape, expect, expect_leaf, walk
 from odtc.verification.coverage import terms_over
 from odtc.verification.leaf_sums import likelihood, lines, squares
 from odtc.verification.leaf_sums.bound import ALL, LeafSumsBound
@@ -51,7 +51,6 @@ OFF = 0.01  # error of the cost of one tree, relative to the largest error of ro
 WIDTH = 1e-10  # relative width of a rounded cost: trees whose costs differ by less are not distinguished
 SHAPE = {
     "penalty": TEXT,
-    "tree": OF_TREE,
     "columns": [column_shape],
     "tried": (ALL, [ANY]),
     "least?": WHOLE,
