@@ -82,7 +82,8 @@ function readData(file, bytes, source) {
   expect(names[0] || ignored.has(0), "column 1 of the data has no name, and is read");
   const used = names.map((_, j) => j).filter((j) => !targets.includes(j) && j !== weights && !ignored.has(j));
   const bare = (row) => targets.some((j) => row[j] === null) || (weights >= 0 && row[weights] === null);
-  const without = (row) => bare(row) || (task.weighs && weights >= 0 && numberOf(row[weights]) === 0);
+  // A weight is a number of rows, so a row of weight 0 is one without a weight.
+  const without = (row) => bare(row) || (weights >= 0 && numberOf(row[weights]) === 0);
   const gap = (row) => used.some((j) => row[j] === null);
   const separate = source.missing === "separate";
   const kept = cells.filter((row) => !without(row) && (separate || !gap(row)));

@@ -37,7 +37,6 @@ const classification = {
 const one = (name) => ({ classes: [name], classKey: String });
 
 const regression = {
-  weighs: true, // a row of weight 0 is one without a weight
   columns: (source) => [source.target],
   targeted: (cells, source, data) => {
     const numbers = numbersOf(cells.map(([cell]) => cell), "its target"), { weight } = data, middle = medianOf(numbers, weight);
@@ -53,7 +52,6 @@ function eventOf({ event }, names) {
 }
 
 const survival = {
-  weighs: true, // a row of weight 0 is one without a weight
   columns: (source, names) => [source.time, eventOf(source, names)[0]],
   targeted: (cells, source, data) => {
     const times = numbersOf(cells.map(([cell]) => cell), "its times"), { weight } = data;
@@ -80,7 +78,6 @@ const survival = {
 
 // Each number is a class of its own, and to answer one for another costs how far they are apart (`price`).
 const median = {
-  weighs: true, // a row of weight 0 is one without a weight
   columns: (source) => [source.target],
   targeted: (cells, source, data) => {
     const kept = { ...data, numbers: numbersOf(cells.map(([cell]) => cell), "its target") };

@@ -97,7 +97,8 @@ class Inspection:
         table = table_text(lines, "llrrr", WIDEST)
         said = f"{self.name}: {count_of(self.n_rows, 'row')}"
         if self.n_rows_incomplete:
-            said += f", {self.n_rows_incomplete:,} of them with missing cells"
+            missing = "with missing cells" if self.weights is None else "with missing cells or weight 0"
+            said += f", {self.n_rows_incomplete:,} of them {missing}"
         if (weights := self.weights) is not None:
             said += f", weighed by {weights['column']!r} ({weights['values']}; {show_figure(weights['sum'])} in all)"
         takes = "" if self.depth is None else f" for a search of depth {self.depth}"

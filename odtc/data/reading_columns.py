@@ -216,8 +216,7 @@ def _rows_of(columns: dict[str, Column], names: list[str], targets: list[str], h
     keep = _kept_rows(columns, names, targets, how.weights, how.missing, place)
     if how.weights:
         expect_weight_left(weight[keep], how.weights, place)
-    # A leaf of numbers says nothing of rows of weight 0, so these are rows without a weight.
-    weightless = (weight == 0) & task_of(how).NUMBERS
+    weightless = weight == 0  # a weight is a number of rows, so these are rows without a weight
     unlabelled = rows_with_gaps(columns, [*targets, *([how.weights] if how.weights else [])]) | weightless
     return _Rows(weight, keep & ~weightless, unlabelled)
 
@@ -279,7 +278,7 @@ def _labels_of(
             raise
         labelled = {n: columns[n].kept(~rows.unlabelled) for n in targets}
         separable = how.missing == "drop" and _differs(task, labelled, how, place)
-        raise DataError(_left_out_text(problem, taken, rows.keep, separable, place)) from None
+        raise DataError(_left_out_text(problem, taken, rows, separable, place)) from None
     return asked
 
 
@@ -295,13 +294,14 @@ def _differs(task, asked: dict[str, Column], how: ReadingSpec, place: str) -> bo
 
 
 def _left_out_text(
-    problem: OneValueError, taken: Sequence[tuple[str, str]], keep: np.ndarray, separable: bool, place: str
+    problem: OneValueError, taken: Sequence[tuple[str, str]], rows: _Rows, separable: bool, place: str
 ) -> str:
     """Report that the rows that are not left out have one value of the target: why the others were left out, and how
     to keep them. Rows with another value can be kept with --missing separate if `separable`."""
+    keep, weighted = rows.keep, not rows.weight.all()
     n, out = int(keep.sum()), int((~keep).sum())
     were, lack, those = ("was", "it has", "that row") if out == 1 else ("were", "they have", "those rows")
-    why = f"{taken_text(taken)} was taken for missing" if taken else f"{lack} missing cells"
+    why = f"{taken_text(taken)} was taken for missing" if taken else f"{lack} missing cells{' or weight 0' * weighted}"
     rest = f"the other {count_of(n, 'row', '')} of {place} all have" if n > 1 else f"the one other row of {place} has"
     advice = [f"keep {those} with {option('missing', 'separate')}"] if separable else []
     advice += [f"read such texts as values with {option('only_missing', '')}"] if taken else []

@@ -469,12 +469,13 @@ def test_what_no_tree_keeps_is_infeasible(side):
     assert pipeline.start(model, "cart") is None
 
 
-def test_a_tree_rises_with_a_column_among_the_rows_and_at_inputs_of_weight_0(tmp_path):
-    """The best tree falls with x at y = 0; with the rows of the grid at weight 0 the tree rises everywhere on it."""
+def test_a_tree_rises_with_a_column_among_the_rows_and_at_inputs_of_hardly_any_weight(tmp_path):
+    """The best tree falls with x at y = 0; with a row of the grid at weight 0.001 the tree rises everywhere on it."""
     path = tmp_path / "data.csv"
     grid = {(x, y): int(y == 1 and x > 0) for x in range(3) for y in range(2)} | {(0, 0): 1}
     path.write_text(
-        "x,y,w,class\n" + "".join(f"{x},{y},{int((x, y) != (1, 1))},{label}\n" for (x, y), label in grid.items())
+        "x,y,w,class\n"
+        + "".join(f"{x},{y},{0.001 if (x, y) == (1, 1) else 1},{label}\n" for (x, y), label in grid.items())
     )
     plain = odtc.fit(path, "flowoct", 2, reading={"weights": "w"}, threads=1)
     rising = odtc.fit(path, "flowoct", 2, reading={"weights": "w"}, threads=1, constraints=("monotone[x,positive=1]",))

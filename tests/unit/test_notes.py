@@ -256,9 +256,12 @@ def test_inspect_tells_what_weighs_the_rows(tmp_path):
     assert note["kind"] == "counts" and "--weights Freq counts them" in note["text"] and said.facts["weights"] is None
     weighed = "inspect", "counts.csv", "--target", "y", "--weights", "Freq"
     facts = odtc(*weighed, "--json", folder=tmp_path).facts
-    assert facts["weights"] == {"column": "Freq", "values": "0 to 670, median 21.5", "sum": 713}
+    assert facts["weights"] == {"column": "Freq", "values": "3 to 670, median 40", "sum": 713}
     assert facts["notes"] == [] and [column["name"] for column in facts["columns"]] == ["x", "y"]
-    assert "4 rows, weighed by 'Freq' (0 to 670, median 21.5; 713 in all)" in odtc(*weighed, folder=tmp_path).out
+    assert (
+        "4 rows, 1 of them with missing cells or weight 0, weighed by 'Freq' (3 to 670, median 40; 713"
+        in odtc(*weighed, folder=tmp_path).out
+    )
 
 
 def test_numbers_with_one_decimal_beside_a_mark_are_no_dates(tmp_path):

@@ -358,11 +358,22 @@ def test_separate_drops_rows_without_a_label(tmp_path):
 
 
 def test_weights_are_no_feature_and_no_default_target(tmp_path):
-    path = written(tmp_path, "a,y,w\n1,p,0\n2,q,2.5\n3,q,?\n")
+    path = written(tmp_path, "a,y,w\n1,p,0.5\n2,q,2.5\n3,q,?\n")
     data = read(path, weights="w")
     assert (data.target, [f.name for f in data.features], data.n_dropped) == ("y", ["a"], 1)
-    np.testing.assert_array_equal(data.weight, [0, 2.5])
+    np.testing.assert_array_equal(data.weight, [0.5, 2.5])
     assert data.source["weights"] == "w"
+
+
+@pytest.mark.parametrize("task", ["classification", "policy", "regression", "median", "survival"])
+def test_rows_of_weight_0_are_left_out(task, tmp_path):
+    """A weight is a number of rows. Only tasks of numbers left them out; other leaves counted them as rows."""
+    path = written(tmp_path, "a,y,e,w\n1,3,1,1\n2,4,0,0\n3,5,1,2\n4,3,1,0\n")
+    words = {"survival": {"time": "y", "event": "e"}, "policy": {"actions": ("y", "e")}}.get(task, {"target": "y"})
+    data = read(path, task=task, weights="w", **words)
+    assert (data.n_file_rows, data.n_unlabelled) == (2, 2)
+    with pytest.raises(DataError, match="or weight 0, and the"):
+        read(written(tmp_path, "a,y,w\n1,p,0\n2,q,2\n3,q,1\n"), weights="w")
 
 
 def test_large_and_negative_zero_numbers(tmp_path):

@@ -8,7 +8,8 @@ If every threshold is a split, these rows differ only in this column. With fewer
 every tree over these splits, and the prediction for one of them with the number of the other is the prediction for the
 other. The column is numeric and encoded by thresholds; rows without its number are not compared. The constraint is
 about rows of the data, so no tree is lost, and it says nothing about inputs that no row has (monotonicity there
-depends on all pairs of leaves whose boxes meet). To include other inputs, add them as rows of weight 0 (--weights).
+depends on all pairs of leaves whose boxes meet); `monotone_everywhere` includes all inputs, and rows of
+hardly any weight (--weights) some of them.
 """
 
 from collections.abc import Iterator, Sequence
