@@ -81,6 +81,21 @@ def fill_parts(sets, every, tests, part):
         part[k, 0] = every[k] - alone[k, a] - part[k, 3] - part[k, 2] - part[k, 1]
 
 
+def part_gains(work, n, terms, gained):
+    """Write the gains of both outcomes of the first n splits on each part into `gained`, float64 (2, 8, splits); `work`
+    and `terms` are as in `split_fourths`."""
+    law, tiny = terms
+    for side in range(2):
+        for j in range(8):
+            w, s, g = work[side, 0, j], work[side, 1, j], gained[side, j]
+            if law == 0:
+                for d in range(n):
+                    g[d] = np.true_divide(s[d] * s[d], w[d]) if w[d] > tiny else 0.0
+            else:
+                for d in range(n):
+                    g[d] = s[d] * math.log(s[d] / w[d]) if s[d] > tiny else 0.0
+
+
 @kernel
 def split_fourths(sets, every, first, terms, best, work):
     """Update `best` for the splits b, c, d < `first` = a. `best` is float64 (8, triples): by 4·x + 2·y + z, the
@@ -97,7 +112,6 @@ def split_fourths(sets, every, first, terms, best, work):
     work : float64 (2, 2, 8, splits): for both outcomes of d, by the part of a, b and c, sums that are overwritten
     """
     alone, pairs, triples, fours = sets
-    law, tiny = terms
     a = first
     ab0, abc0 = a * (a - 1) // 2, a * (a - 1) * (a - 2) // 6
     abcd0 = abc0 * (a - 3) // 4
@@ -123,15 +137,7 @@ def split_fourths(sets, every, first, terms, best, work):
                 for j in range(8):
                     for d in range(c):
                         false[j, d] = part[k, j] - true[j, d]
-            for side in range(2):
-                for j in range(8):
-                    w, s, g = work[side, 0, j], work[side, 1, j], gained[side, j]
-                    if law == 0:
-                        for d in range(c):
-                            g[d] = np.true_divide(s[d] * s[d], w[d]) if w[d] > tiny else 0.0
-                    else:
-                        for d in range(c):
-                            g[d] = s[d] * math.log(s[d] / w[d]) if s[d] > tiny else 0.0
+            part_gains(work, c, terms, gained)
             for j in range(8):
                 most = best[j, abc]
                 for d in range(c):
