@@ -17,6 +17,9 @@ from odtc.evaluation.html_report import Run, open_run, rows_set_aside, training_
 from odtc.trees.tree import Tree
 from odtc.workflow.results import facts as figures
 
+# Facts of a run that a comparison repeats as they were recorded.
+RECORDED = ("model", "objective", "bound", "gap", "termination", "seconds", "n_cols", "n_model_rows", "nnz", "verified")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -191,19 +194,7 @@ def _entry(name: str, run: Run, rows: Dataset | None, judging: tuple[Dataset, Da
         facts |= {"task": tree.task, "figure": figure, "train_figure": told}
     elif all(leaf.rows for leaf in tree.leaves()):
         facts["train_accuracy"] = training_score(tree)["accuracy"]
-    for key in (
-        "model",
-        "objective",
-        "bound",
-        "gap",
-        "termination",
-        "seconds",
-        "n_cols",
-        "n_model_rows",
-        "nnz",
-        "verified",
-    ):
-        facts[key] = run.facts.get(key)
+    facts |= {key: run.facts.get(key) for key in RECORDED}
     if rows is None:
         return Entry(name, run, facts | _set_aside(run, task, figure))
     if not task.CLASSES:
