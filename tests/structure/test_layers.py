@@ -148,7 +148,6 @@ COMPILED_WHOLE = {
     "algorithms/constrained/sweeps/threshold_kernel.py": "subtrees",
     "verification/pair_kernel.py": "least_pair",
     "verification/constrained/sweep_kernel.py": "two_levels",
-    "verification/leaf_sums/two_levels.py": "root_costs",
 }
 MAY_HAVE_MORE = {
     "testing/exhaustive.py": "cheapest",  # the judge takes plain arrays, none of the records it judges
