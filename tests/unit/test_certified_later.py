@@ -49,6 +49,23 @@ def test_a_proved_run_is_certified_from_its_files(folder, words, ending):
     assert odtc.Tree.from_json(facts["tree"]).root == odtc.read_tree(folder / "m.tree.json").root
 
 
+@pytest.mark.parametrize("model", ["flowoct", "oct", "binoct"])
+def test_a_model_that_was_solved_as_a_file_is_certified(folder, model):
+    """Its manifest has all parameters of the model, also those that nobody set."""
+    words = ("build", "d.csv", "--model", model, "--depth", 1, "--encoding", "auto:bins=3", "-o", "m")
+    for step in (words, ("solve", "m.mps"), ("decode", "m.sol")):
+        assert command(*step, folder=folder).code == 0
+    said = command("certify", "m", "--json", folder=folder)
+    assert said.code == 0 and said.facts["checked"], said.err
+
+
+def test_a_parameter_that_changes_the_model_is_not_certified(folder):
+    words = ("--model", "oct", "--depth", 1, "--encoding", "auto:bins=3", "-p", "n_min=9", "-o", "m")
+    assert command("fit", "d.csv", *words, folder=folder).code == 0
+    said = command("certify", "m", folder=folder)
+    assert said.code == 2 and "does not support n_min of --model oct" in said.err
+
+
 def test_a_run_is_certified_though_its_solver_rounded_the_objective(folder):
     said = command("fit", "d.csv", "--depth", 1, *RUNS["a solver"], "-o", "m", "--json", folder=folder)
     record = json.loads((folder / "m.run.json").read_text())

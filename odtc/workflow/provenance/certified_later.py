@@ -16,6 +16,7 @@ from odtc.errors import CertificateError, ChoiceError, DataError, OdtcError, Tre
 from odtc.model.feasibility import is_close
 from odtc.model.solution import is_proved
 from odtc.problem.formulation import FORMULATIONS, Certifies
+from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
@@ -119,7 +120,7 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
     model = FORMULATIONS.able(Certifies)[0]
     params = dict(spec.model.params)
     if spec.model.model != model:
-        if others := sorted(set(params) - {LAMBDA}):
+        if others := _changed(spec.model.model, params):
             raise ChoiceError(
                 f"a certificate does not support {', '.join(others)} of {option('model', spec.model.model)}"
             )
@@ -131,6 +132,15 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
     posed = replace(spec.with_model(model=model, params=params, cuts=None), fitting=True)
     problem = pose_run(posed.with_solving(time_limit=None), data)
     return ProvedRun(stem, problem, tree, Path(data), objective, record.get("seconds"))
+
+
+def _changed(model: str, params: dict) -> list[str]:
+    """Return the parameters of a model, except the penalty, that differ from their defaults: a manifest has all."""
+    others = {key: value for key, value in params.items() if key != LAMBDA}
+    if not others or model not in FORMULATIONS.names():
+        return sorted(others)
+    given, usual = (params_to_json(parse_params(model, some)) for some in (others, {}))
+    return sorted(key for key in others if given.get(key) != usual.get(key))
 
 
 def _as_searched(spec: RunSpec, stem: str, record: dict) -> RunSpec:
