@@ -392,6 +392,8 @@ class Counted(Protocol):
 class Ranking(Protocol):
     """The trees of a problem in the order of their objectives. (No names of a module: what NearOptimal makes.)"""
 
+    rounding: float  # trees whose objectives differ by less may be in another order; splits that save less are left out
+
     def tree(self, number: int) -> HeapTree | None:
         """Return the HeapTree of this number, from 0; None after the last one."""
         ...

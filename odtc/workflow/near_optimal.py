@@ -2,8 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
 
 from odtc.algorithms.dp.k_best import OutOfMemory
 from odtc.base import deadline
@@ -13,6 +15,7 @@ from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
 from odtc.problem.exact_objective import same_objective
 from odtc.problem.formulation import CountsNearOptimal, NearOptimal
 from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.workflow.near_optimal_set import Within, expect_able, expect_within, listed_trees
 from odtc.workflow.row_selection.selection import fill_leaves
@@ -33,7 +36,8 @@ CAUSES = {
 @dataclass(frozen=True)
 class Pool:
     """Trees by ascending objective; `complete` if no further tree costs at most `limit` (None: if these are all trees).
-    Otherwise at least `at_least` trees exist, and `stopped` names the cause of the end of the search."""
+    Otherwise at least `at_least` trees exist, and `stopped` names the cause of the end of the search. Trees with a
+    split that saves at most `rounding` may be missing."""
 
     trees: tuple[Tree, ...]
     objectives: tuple[float, ...]
@@ -41,6 +45,7 @@ class Pool:
     at_least: int
     stopped: str = ""
     limit: float | None = None
+    rounding: float = 0.0
 
     @property
     def words(self) -> str:
@@ -50,7 +55,11 @@ class Pool:
         of = count_of(len(self.trees) if self.complete else self.at_least, "tree", "")
         if self.limit is not None:
             of += f" with an objective of at most {self.limit:.10g} (the best: {self.objectives[0]:.10g})"
-        return of if self.complete else f"{len(self.trees)} of at least {of}: {self.stopped} ended the list"
+        if not self.complete:
+            of = f"{len(self.trees)} of at least {of}: {self.stopped} ended the list"
+        stated = f"{self.rounding * 1.01:.3g}"  # rounded up
+        left_out = f"; splits that save at most {stated}, which may be rounding, are left out"
+        return of + left_out * (self.rounding > 0)
 
     def feature_use(self) -> dict[str, int]:
         """Return the number of trees that use each feature, the most used first."""
@@ -66,6 +75,7 @@ class Pool:
             "at_least": self.at_least,
             "stopped": self.stopped,
             "limit": self.limit,
+            "rounding": self.rounding,
             "feature_use": self.feature_use(),
             "trees": [{"objective": value, "tree": tree.to_json()} for value, tree in zip(self.objectives, self.trees)],
         }
@@ -142,13 +152,13 @@ def near_optimal(
         As in `expect_pool`.
     """
     expect_pool(problem, most, within)
-    trees, values, least, stopped, limit = [], [], 0, "", None
+    trees, values, least, stopped, limit, rounding = [], [], 0, "", None, 0.0
     chosen = problem.encoded.dataset.selected if problem.encoded.dataset is not None else None
     try:
         with deadline.within(seconds):
             ranking = problem.module.ranking(problem)
-            while (heap := ranking.tree(len(trees))) is not None:
-                value = problem.module.objective(problem, heap)
+            rounding = ranking.rounding
+            for value, heap in _in_order(ranking, problem):
                 if within is not None and not trees:
                     within = Within.of(within).above(value)
                     limit = value + within
@@ -168,7 +178,26 @@ def near_optimal(
                     break
     except tuple(CAUSES) as end:
         stopped = next(words for cause, words in CAUSES.items() if isinstance(end, cause))
-    return Pool(tuple(trees), tuple(values), not stopped, max(least, len(trees)), stopped, limit)
+    return Pool(tuple(trees), tuple(values), not stopped, max(least, len(trees)), stopped, limit, rounding)
+
+
+def _in_order(ranking, problem: Problem) -> Iterator[tuple[float, HeapTree]]:
+    """Yield (objective, tree) in the order of the objectives. The ranking may have trees in another order if these
+    differ by at most its `rounding`, so a tree waits until all later ones cost more, unless very many wait."""
+    waiting: list[tuple[float, int, HeapTree]] = []
+    for number in count():
+        try:
+            heap = ranking.tree(number)
+        except BaseException:  # the limit or an interruption ends the list with the trees that were found
+            yield from ((value, tree) for value, _, tree in sorted(waiting))
+            raise
+        if heap is None:
+            break
+        heappush(waiting, (value := problem.module.objective(problem, heap), number, heap))
+        while waiting and (waiting[0][0] + ranking.rounding <= value or len(waiting) > MAX_LISTED):
+            first, _, tree = heappop(waiting)
+            yield first, tree
+    yield from ((value, tree) for value, _, tree in sorted(waiting))
 
 
 def is_beyond(problem: Problem, value: float, limit: float | None) -> bool:
@@ -185,10 +214,10 @@ def read_pool(path) -> Pool | None:
         validate(
             facts,
             {"trees": [{"tree": ANY, "objective": NUMBER}], "complete": FLAG, "at_least?": WHOLE, "stopped?": TEXT}
-            | {"limit?": (NUMBER, None)},
+            | {"limit?": (NUMBER, None), "rounding?": NUMBER},
         )
         trees, values = listed_trees(facts["trees"], "trees")
     except (SchemaError, TreeError) as problem:
         raise TreeError(f"the pool {str(path)!r} is damaged: {problem}; make it again with --pool") from None
     least, stopped = facts.get("at_least", len(trees)), facts.get("stopped", "")
-    return Pool(trees, values, facts["complete"], least, stopped, facts.get("limit"))
+    return Pool(trees, values, facts["complete"], least, stopped, facts.get("limit"), facts.get("rounding", 0.0))

@@ -1,7 +1,9 @@
 """The pool holds all near-optimal trees, in order, and none twice."""
 
 import itertools
+import json
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -223,3 +225,35 @@ def test_states_that_do_not_fit_leave_the_tree(many, monkeypatch):
     said = command("fit many.csv --model dpflow --depth 3 -p intervals=true --pool 3 -o m --json", folder=many)
     assert said.code == 0 and "the size of the dynamic program came first" in said.err
     assert said.facts["verified"] and (many / "m.tree.json").exists() and not (many / "m.pool.json").exists()
+
+
+def _squares(numbers) -> Fraction:
+    mean = Fraction(sum(numbers), len(numbers))
+    return sum((number - mean) ** 2 for number in numbers)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_a_list_of_sums_is_in_order_and_states_what_rounding_leaves_out(leaf, seed, tmp_path):
+    """Sums of numbers of very different sizes: the list began with a tree that is not the best, and splits that save
+    less than rounding were left out of a list that was called complete."""
+    draw = np.random.default_rng(seed)
+    a, b, y = draw.permutation(9), draw.permutation(9), draw.integers(0, 7, 9)
+    y[draw.integers(9)] = 10 ** draw.integers(6, 9)
+    lines = [f"{one},{other},{number}" for one, other, number in zip(a, b, y)]
+    (tmp_path / "d.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
+    words = ("--task", "regression", "--leaf", leaf, "--pool", 5000, "-o", "m", "--json")
+    for depth in (2, 1):
+        said = command("fit", "d.csv", "--depth", depth, *words, folder=tmp_path)
+        assert said.code == 0, said.err
+        pool = json.loads((tmp_path / "m.pool.json").read_text())
+        values = [tree["objective"] for tree in pool["trees"]]
+        assert values == sorted(values) and values[0] <= said.facts["objective"] + 3 * pool["rounding"]
+        assert pool["complete"] and pool["rounding"] > 0 and "which may be rounding, are left out" in said.err
+    if leaf == "constant":
+        sides = {frozenset(np.flatnonzero(x <= cut).tolist()) for x in (a, b) for cut in range(8)}
+        parts = {frozenset((side, frozenset(range(9)) - side)) for side in sides}
+        costs = [sum(_squares([int(y[i]) for i in side]) for side in part) for part in parts]
+        whole = _squares(y.tolist())
+        sure, known = (sum(cost < whole - least for cost in costs) + 1 for least in (Fraction(pool["rounding"]), 0))
+        assert sure <= len(values) <= known

@@ -81,6 +81,8 @@ class SearchedRanking:
     distance from the best cost doubles, up to the cost of a single leaf, because no ranked tree costs more.
     """
 
+    rounding = 0.0  # whole numbers
+
     def __init__(self, problem: Problem, costs: WholeCosts):
         self._problem, self._splits = problem, splits_of_sets(problem, costs)
         self._search = RankSearch(self._splits.ranked, deadline.check)
@@ -170,6 +172,12 @@ class DpflowRanking:
         found = self._best.get(self._best.root, number)
         return None if found is None else self._heap(found)
 
+    @property
+    def rounding(self) -> float:
+        """Return how much a split may save although it is left out, and how much trees in the wrong order may differ,
+        because leaves that cost a function of sums are compared in floats: no cost is off by more than `near`."""
+        return 4 * self._best.rows.near * self._step if by_moments(self._problem) else 0.0
+
     def at_least(self, within: float | None) -> int:
         """Return a lower bound on the number of trees with an objective of at most `within` above the best (None:
         any)."""
@@ -193,6 +201,8 @@ class DpflowRanking:
 
 class ConstrainedRanking:
     """The trees of one problem that satisfy its constraints, each with any labels."""
+
+    rounding = 0.0  # whole numbers
 
     def __init__(self, problem: Problem):
         self._problem, self._posed = problem, problem.derived(constrained.Posed).problem
