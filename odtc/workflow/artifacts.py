@@ -38,9 +38,9 @@ def write_tree(tree: Tree, path) -> Path:
 
 
 def _holds(path: Path, text: str) -> bool:
-    """Return whether a file has this text; False if it cannot be read."""
+    """Return whether a file has this text; False if it cannot be read, or is a pipe, which would wait for a writer."""
     try:
-        return path.read_bytes() == text.encode("utf-8", "backslashreplace")
+        return path.is_file() and path.read_bytes() == text.encode("utf-8", "backslashreplace")
     except OSError:
         return False
 

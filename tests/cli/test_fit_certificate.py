@@ -1,13 +1,16 @@
 """`odtc fit --certificate` writes the certificate by which the search was checked."""
 
 import json
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from odtc.workflow.sinks import FileSink
-from tests.command_line import MONKS, odtc
+from tests.command_line import MONKS, environment, odtc
 
 DATA = MONKS / "monks-1.csv"
 
@@ -121,3 +124,14 @@ def test_the_certificate_of_the_same_run_stays(tmp_path):
     assert odtc(*words, folder=tmp_path).code == 0
     assert (tmp_path / "m.certificate.json").read_bytes() == before
     assert odtc("verify", "m", folder=tmp_path).code == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
+def test_a_pipe_with_the_name_of_a_certificate_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "m.certificate.json")
+    words = [sys.executable, "-m", "odtc", "fit", DATA, "--depth", "1", "-o", "m"]
+    done = subprocess.run(
+        words, cwd=tmp_path, env=environment(), timeout=300, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.run.json", "m.tree.json"]
