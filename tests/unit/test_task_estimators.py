@@ -245,3 +245,9 @@ def test_savings_of_a_policy_keep_the_digits_below_those_of_the_largest(middle):
     policy = odtc.OptimalPolicyTree(1).fit(X, 1 - np.eye(2)[taken], sample_weight=weight)
     assert policy.is_optimal_ and (policy.predict(X) == taken).all()
     assert all(check.passed for check in policy.verify(X, 1 - np.eye(2)[taken], sample_weight=weight))
+
+
+def test_actions_with_commas_are_in_quotes_in_lists():
+    costs = pd.DataFrame({"call": [1.0, 2.0, 3.0], "write, then call": [2.0, 1.0, 1.0]})
+    text = odtc.export_text(odtc.OptimalPolicyTree(max_depth=1).fit(np.arange(3.0)[:, None], costs))
+    assert "action: call, 'write, then call'" in text and "mean cost call 1, 'write, then call' 2" in text

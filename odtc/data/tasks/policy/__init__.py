@@ -21,7 +21,7 @@ from itertools import count
 
 import numpy as np
 
-from odtc.base.text import did_you_mean, show_figure, some
+from odtc.base.text import did_you_mean, in_list, show_figure, some
 from odtc.base.whole_numbers import MAX_DIGITS, narrowed, nearest_floats, product, whole_numbers
 from odtc.base.wording import option
 from odtc.data.cost_matrix import expect_addable
@@ -222,7 +222,8 @@ def mean_costs(sums, classes) -> dict[str, float]:
 
 def _each(sums, classes, goal: str) -> str:
     sign = -1 if goal == MOST else 1
-    return ", ".join(f"{name} {show_figure(sign * cost + 0.0)}" for name, cost in mean_costs(sums, classes).items())
+    means = mean_costs(sums, classes)
+    return ", ".join(f"{in_list(name)} {show_figure(sign * cost + 0.0)}" for name, cost in means.items())
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
