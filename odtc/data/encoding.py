@@ -520,10 +520,15 @@ def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers
 def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded:
     scheme, _, _, merge = how
     if not len(kept):
+        differs = any(np.unique(column[~np.isnan(column)]).size > 1 for column in dataset.X.T)
+        why = (
+            f"; use another encoding, such as {option('encoding', 'auto')}"
+            if differs
+            else ": every feature column is constant; add a column whose values differ"
+        )
         raise DataError(
-            f"expected a split that separates two rows of {dataset.name!r}, got none from the encoding {scheme!r}: "
-            f"every feature column is constant; add a column whose values differ, or use {option('depth', 0)} for a "
-            "single leaf"
+            f"expected a split that separates two rows of {dataset.name!r}, got none from the encoding {scheme!r}"
+            f"{why}, or use {option('depth', 0)} for a single leaf"
         )
     if not merge:
         X, row_of, first = rows_of(X, row_of), np.arange(dataset.n_rows), np.arange(dataset.n_rows)

@@ -38,6 +38,14 @@ def test_a_plug_in_of_a_stranger_passes(own):
     assert facts["ok"] and facts["type"] == "encoding" and [one["passed"] for one in facts["properties"]] == [True] * 3
 
 
+def test_a_plug_in_of_which_nothing_was_tested_does_not_pass(own):
+    (own / "none.py").write_text(RIGHT.replace("right", "none").replace("[(Threshold(0, 0.25), False)]", "[]"))
+    said = odtc("check", "none", "--examples", 3, "--plugin", "none.py", folder=own)
+    assert said.code == 1 and said.out.endswith("encoding none: 0 of 3 passed, 3 not tested\n")
+    assert "got none from the encoding 'none'; use another encoding" in said.out  # the columns are not constant
+    assert not odtc("check", "none", "--examples", 3, "--json", "--plugin", "none.py", folder=own).facts["ok"]
+
+
 def test_names_of_two_kinds_and_of_none_are_answered_in_a_sentence(own):
     assert "is the name of a formulation and of a heuristic: choose one with --type" in odtc("check", "cart").err
     assert "did you mean 'flowoct'" in odtc("check", "flowct").err

@@ -97,12 +97,17 @@ def check(
     passed = len(outcomes) - failed - left
     if as_json:
         console.print_json(
-            {"type": of[0], "name": name, "ok": not failed, "properties": [_facts(one) for one in outcomes]}
+            {
+                "type": of[0],
+                "name": name,
+                "ok": bool(passed) and not failed,
+                "properties": [_facts(one) for one in outcomes],
+            }
         )
     else:
         tail = [f"{failed} failed"] * bool(failed) + [f"{left} not tested"] * bool(left)
         print(f"{of[0]} {name}: {', '.join([f'{passed} of {len(outcomes)} passed', *tail])}")
-    if failed:
+    if failed or not passed:
         raise typer.Exit(1)
 
 
