@@ -49,13 +49,15 @@ def best_pair(pairs, weight, total, whole, price, counted):
     whole : int, the largest cost of these
     price : int, the penalty of a branch node
     counted : (int64 (columns, columns), the rows of the data with outcome 1 for two splits, as in `pairs`; the rows of
-        the node; those that each leaf must have). With two labels as one difference rows do not count
+        the node; those that each leaf must have)
     """
     K, F = pairs.shape[0], pairs.shape[1]
     count, rows, least = counted
     best, test = np.int64(1 << 59), -1
     for f in range(F):
         one, none = weight[f], whole - weight[f]
+        if least > 1 and min(count[f, f], rows - count[f, f]) < least:
+            continue
         if K == 1:
             s = pairs[0, f, f]
             t = total[0] - s
@@ -63,14 +65,19 @@ def best_pair(pairs, weight, total, whole, price, counted):
             most, most_left = right, left
             for g in range(F):
                 p = pairs[0, f, g] if f < g else pairs[0, g, f]
-                most = max(most, abs(2 * p - s))
-                most_left = max(most_left, abs(2 * (pairs[0, g, g] - p) - t))
+                a, c = abs(2 * p - s), abs(2 * (pairs[0, g, g] - p) - t)
+                if least > 1:
+                    both = count[f, g] if f < g else count[g, f]
+                    other = count[g, g] - both
+                    if min(both, count[f, f] - both) < least:
+                        a = np.int64(0)
+                    if min(other, rows - count[f, f] - other) < least:
+                        c = np.int64(0)
+                most, most_left = max(most, a), max(most_left, c)
             cost = min((one - right) >> 1, price + ((one - most) >> 1))
             cost += min((none - left) >> 1, price + ((none - most_left) >> 1))
         else:
             right, left, most, most_left = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-            if least > 1 and min(count[f, f], rows - count[f, f]) < least:
-                continue
             for k in range(K):
                 right = max(right, pairs[k, f, f])
                 left = max(left, total[k] - pairs[k, f, f])

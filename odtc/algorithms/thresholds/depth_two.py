@@ -12,7 +12,9 @@ column g. As left sides grow with the cut and right sides shrink, for lo <= c <=
     l_c >= l_lo,   l_c >= l_hi - (w(hi) - w(c)),   r_c >= r_hi,   r_c >= r_lo - (w(c) - w(lo))
 
 so cuts between two evaluated ones are skipped if the bounds of all pairs of columns reach the best tree, and at the
-remaining cuts only columns that can be part of a better tree are scanned.
+remaining cuts only columns that can be part of a better tree are scanned. If leaves must have `least` rows, the costs
+of trees without this constraint are bounded in this way. The second and the fourth bound also hold for the costs with
+it, because a leaf that gains rows has enough.
 """
 
 import numpy as np
@@ -31,7 +33,7 @@ FIRST = 10  # columns of least bounds that are scanned first at a cut, for the l
 # Functions that numba writes out inside `depth_two`, because then it costs nothing to pass their many arrays.
 WRITTEN_OUT = ("kinds_of", "lines_of", "block_sums", "leaf_cost", "least_loss")
 # Features that `depth_two` is compiled with (`kernel_for`): without them it compiles faster.
-LABELS = True  # support for nodes of more than two labels
+LABELS = True  # support for nodes of more than two labels, and for leaves that need a number of rows
 SHORTCUTS = True  # for larger tables: groups of blocks, and common moves of the sums of rare outcomes
 SHORTCUT_ENTRIES = 4096  # entries with more than two labels from which it pays to compile the shortcuts
 PURE = 8  # if a better tree may cost at most this many least losses, cuts with a side without loss are sought first
@@ -457,14 +459,15 @@ def entries_of(line, label, gain, most, count, local):
     return lab, own, cap, number
 
 
-def parting_columns(order, local, kind, amount, joins):
+def parting_columns(order, local, kind, amount):
     """Return the columns that separate a node: (how many, the columns, how many sums each has, and the sum that each
     entry belongs to).
 
-    A sum is of the entries of a block, or, if `joins`, of neighbouring blocks that gain under one label only. A split
-    between two of these is no better than one at an end of them: as entries change sides, the saving of that label on
-    one side rises as they do, and what the labels of the other side save at most is convex. (That is not so for the
-    first of two splits, nor where leaves need a number of rows.) The line after the last column has one sum, of a side.
+    A sum is of the entries of a block, or of neighbouring blocks that gain under one label only. A split between two of
+    these is no better than one at an end of them: as entries change sides, the saving of that label on one side rises
+    as they do, and what the labels of the other side save at most is convex. (That is not so for the first of two
+    splits. Where leaves need a number of rows, the sums bound the costs.) The line after the last column has one sum,
+    of a side.
     """
     F, n = order.shape
     column, blocks = np.empty(F, np.int64), np.empty(F + 1, np.int64)
@@ -478,7 +481,7 @@ def parting_columns(order, local, kind, amount, joins):
             b += e & 1
         if b > 1:
             column[m] = g
-            blocks[m] = join_blocks(order[g], local, kind, amount, place[m]) if joins and b > 2 else b
+            blocks[m] = join_blocks(order[g], local, kind, amount, place[m]) if b > 2 else b
             m += 1
     blocks[m] = 1
     place[m] = 0
@@ -593,8 +596,8 @@ def kinds_of(lab, own, stride):
     return kind, amount
 
 
-def lines_of(order, local, column, kind, amount, by_entry, grouped, lines):
-    """Return the orders of the columns that are scanned by entry or grouped, numbered within the node, with the kinds
+def lines_of(order, local, column, kind, amount, needed, lines):
+    """Return the orders of the columns that are scanned by entry now and then, numbered within the node, with the kinds
     and amounts of their positions; other lines are not written, and without such a column there are none (`lines` is
     0)."""
     n = order.shape[1]
@@ -602,7 +605,7 @@ def lines_of(order, local, column, kind, amount, by_entry, grouped, lines):
     line_lab = np.empty((lines, n), np.int32)
     line_gain = np.empty((lines, n), amount.dtype)
     for j in range(len(column)):
-        if by_entry[j] or grouped[j]:
+        if needed[j]:
             for i in range(n):
                 e = order[column[j], i]
                 at = local[e >> 1]
@@ -686,14 +689,14 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     F, n = order.shape
     lab, own, cap, number = entries_of(order[0], label, gain, most, count, local)
     kind, amount = kinds_of(lab, own, stride)
-    m, column, blocks, place = parting_columns(order, local, kind, amount, least <= 1)
+    m, column, blocks, place = parting_columns(order, local, kind, amount)
     # Columns of many blocks are grouped, and have one sum for each label that saves something.
     labels = max(2, stride)
     wide = group_size(n)
     grouped = np.zeros(m + 1, np.bool_)
     n_grouped = 0
     for j in range(m):
-        grouped[j] = SHORTCUTS and stride > 1 and least <= 1 and blocks[j] > MIN_BLOCKS and blocks[j] > 2 * (n // wide)
+        grouped[j] = SHORTCUTS and stride > 1 and blocks[j] > MIN_BLOCKS and blocks[j] > 2 * (n // wide)
         n_grouped += grouped[j]
     rare = np.zeros(m + 1, np.bool_)
     if SHORTCUTS:
@@ -705,22 +708,25 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         rare_save_left, rare_now = np.zeros(stride, np.int64), np.int64(0)
     sizes = np.empty(m + 1, np.int64)  # the number of sums of each column
     groups = n // wide + 2 if n_grouped else 0
-    lines = m if stride > 1 else 0
+    lines = m if stride > 1 or least > 1 else 0
     by_entry = np.zeros(m + 1, np.bool_)
     for j in range(m):
-        by_entry[j] = stride > 1 and not grouped[j] and not rare[j] and (least > 1 or blocks[j] * stride > 2 * n)
+        by_entry[j] = stride > 1 and not grouped[j] and not rare[j] and blocks[j] * stride > 2 * n
     if LABELS:
-        line, line_lab, line_gain = lines_of(order, local, column[:m], kind, amount, by_entry, grouped, lines)
+        scanned_by_entry = by_entry | grouped
+        if least > 1:
+            scanned_by_entry[:] = True
+        line, line_lab, line_gain = lines_of(order, local, column[:m], kind, amount, scanned_by_entry, lines)
         saved = np.empty((4, blocks[: m + 1].max()), gain.dtype)
         both, peak = np.zeros(2 * labels, np.int64), np.empty((2, n if lines else 1), np.int64)
+        # Columns with known bounds, but without known costs.
+        open_l, open_r = np.zeros(m, np.bool_), np.zeros(m, np.bool_)
     if SHORTCUTS and LABELS:
         ends, inner = np.zeros((m, groups + 1), np.int32), np.zeros((m, groups), np.bool_)
         room = np.zeros((4, labels), np.int64)
         upto_group, gone = np.empty((groups + 1, labels), np.int64), np.empty((3, groups + 1), np.int64)
         save_right = np.zeros(labels, np.int64)
         block = np.empty((0, n), np.uint32)  # the block of each entry in each column, if `place` has groups
-        # Columns with known bounds, but without known costs.
-        open_l, open_r = np.zeros(m, np.bool_), np.zeros(m, np.bool_)
     for j in range(m):
         if SHORTCUTS and LABELS and grouped[j]:
             sizes[j] = labels * group_blocks(line[j], place[j], ends[j], inner[j], wide)
@@ -783,7 +789,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 line_gain[j],
                 number,
                 side,
-                stride,
+                labels,
                 save_whole,
                 save_whole,
                 weight,
@@ -805,6 +811,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         least_stump = min(least_stump, stump[j])
     low, high = np.empty((POINTS, m), np.int64), np.empty((POINTS, m), np.int64)
     low_mins, high_mins = np.empty(POINTS, np.int64), np.empty(POINTS, np.int64)
+    # The same with leaves of `least` rows.
+    low_kept, high_kept = np.empty(POINTS, np.int64), np.empty(POINTS, np.int64)
     at_cut, at_weight, users = np.empty(POINTS, np.int64), np.empty(POINTS, np.int64), np.empty(POINTS, np.int64)
     stack = np.empty((POINTS, 4), np.int64)
     starts, cut_weight, cut_rows = np.empty(n + 1, np.int32), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
@@ -844,6 +852,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             high[1, g] = 0
         low_mins[0], high_mins[0], at_cut[0], at_weight[0] = 0, least_stump, 0, 0
         low_mins[1], high_mins[1], at_cut[1], at_weight[1] = least_stump, 0, b, weight
+        low_kept[0], high_kept[0], low_kept[1], high_kept[1] = 0, least_stump, least_stump, 0
         users[0] = users[1] = 1
         a, z = 1, b - 1
         while a <= z and cut_rows[a] < least:
@@ -875,7 +884,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             target = best - price
             some, some_right = loss if a > pure else 0, loss if z < pure_right else 0
             up = max(some, low_mins[lo]) + max(some_right, high_mins[hi])
-            down = low_mins[hi] + high_mins[lo] - part
+            down = low_kept[hi] + high_kept[lo] - part
             # Without a price, the last cut that is pure on its left side is at least as good as the cuts before it, and
             # the first one that is pure on its right side as the cuts behind it.
             worse = looked and (z < pure or a > pure_right)
@@ -883,7 +892,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 users[lo] -= 1
                 users[hi] -= 1
                 continue
-            one, two = low_mins[lo] + high_mins[lo], low_mins[hi] + high_mins[hi]
+            one, two = low_mins[lo] + high_kept[lo], low_kept[hi] + high_mins[hi]
             while a <= z and one - (cut_weight[a] - at_weight[lo]) >= target:
                 a += 1
             while a <= z and two - (at_weight[hi] - cut_weight[z]) >= target:
@@ -908,6 +917,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 high[new, g] = r
                 most_left = min(most_left, l)
                 most_right = min(most_right, r)
+            held, held_right = np.int64(0), np.int64(0)  # bounds of both sides with leaves of `least` rows
             if most_left + most_right < target:
                 at_left, _ = least_at(low[new])
                 at_right, _ = least_at(high[new])
@@ -924,7 +934,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 kept, kept_right = NEVER, NEVER
                 some_open = False
                 point += 1
-                if SHORTCUTS and LABELS and n_grouped:
+                if LABELS and lines:
                     open_l[:] = False
                     open_r[:] = False
                 for t in range(FIRST + m):
@@ -947,7 +957,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                             line_gain[g],
                             number,
                             side,
-                            stride,
+                            labels,
                             save_left,
                             save_whole,
                             w,
@@ -1022,17 +1032,53 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         k, q = l, r
                     low[new, g] = l
                     high[new, g] = r
-                    kept = min(kept, k)
-                    kept_right = min(kept_right, q)
+                    if LABELS and least > 1 and not by_entry[g]:
+                        open_l[g] = open_r[g] = True
+                    else:
+                        kept = min(kept, k)
+                        kept_right = min(kept_right, q)
                     if t < FIRST:
                         at_left, most_left = least_at(low[new])
                         at_right, most_right = least_at(high[new])
+                # Where leaves need a number of rows, the sums bound the costs. Columns are scanned by entry until no
+                # other column can have the least costs.
+                while LABELS and least > 1:
+                    g, j = least_open(low[new], open_l, kept), least_open(high[new], open_r, kept_right)
+                    if g < 0 and j < 0:
+                        break
+                    g = j if g < 0 else g
+                    l, r, k, q = scan_entries(
+                        line[g],
+                        line_lab[g],
+                        line_gain[g],
+                        number,
+                        side,
+                        labels,
+                        save_left,
+                        save_whole,
+                        w,
+                        weight,
+                        cut_rows[c],
+                        rows,
+                        price,
+                        least,
+                        both,
+                        peak,
+                    )
+                    open_l[g] = open_r[g] = False
+                    low[new, g], high[new, g] = max(l, low[new, g]), max(r, high[new, g])
+                    kept, kept_right = min(kept, k), min(kept_right, q)
+                if LABELS and least > 1:
+                    held, held_right = kept, kept_right
+                    for g in range(m):
+                        if scanned[g] != point:
+                            held, held_right = min(held, low[new, g]), min(held_right, high[new, g])
                 most_left, most_right = NEVER, NEVER
                 for g in range(m):
                     most_left = min(most_left, low[new, g])
                     most_right = min(most_right, high[new, g])
                 # Columns that are only bounded by groups are evaluated exactly if they may have the least costs.
-                while SHORTCUTS and LABELS and some_open:
+                while SHORTCUTS and LABELS and some_open and least <= 1:
                     some = max(0, most_left + most_right - target) // NEAR
                     g, wanted = least_open(low[new], open_l, kept - some), np.int64(1)
                     if g < 0:
@@ -1073,6 +1119,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     best, best_column, best_cut = price + kept + kept_right, f, c
                     told[1], told[2], told[3] = best, best_column, best_cut
             low_mins[new], high_mins[new], at_cut[new], at_weight[new] = most_left, most_right, c, w
+            low_kept[new] = max(most_left, held, low_kept[hi] - left_less)
+            high_kept[new] = max(most_right, held_right, high_kept[lo] - right_less)
             users[new] = 2
             one = max(low_mins[lo] + most_right, most_left + high_mins[lo] - (w - at_weight[lo]))
             two = max(most_left + high_mins[hi], low_mins[hi] + most_right - (at_weight[hi] - w))
@@ -1092,9 +1140,9 @@ KERNELS = {  # the compiled variants, by (LABELS, SHORTCUTS)
 }
 
 
-def kernel_for(order: np.ndarray, stride: int) -> Kernel:
+def kernel_for(order: np.ndarray, stride: int, least: int) -> Kernel:
     """Return `depth_two` for the nodes of a table, compiled with only the features that these nodes need."""
-    labels = stride > 1
+    labels = stride > 1 or least > 1
     shortcuts = labels and order.shape[1] >= SHORTCUT_ENTRIES
     if not shortcuts and len(order) >= SEVERAL:
         shortcuts = sum(np.count_nonzero(line & 1) == 2 for line in order) >= SEVERAL

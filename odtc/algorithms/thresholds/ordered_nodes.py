@@ -10,7 +10,9 @@ from odtc.algorithms.thresholds.ranks import NONE, RankedRows
 from odtc.base import deadline, threads
 
 CELLS = 2**16  # maximum cells of a table of columns and entries that numpy handles at once
-THREAD_ENTRIES = 2**17  # minimum columns times entries for which a separate thread searches a tree of depth 2
+# Minimum columns times entries for which a separate thread searches a tree of depth 2: the time limit or Ctrl-C may
+# come before its end. Where leaves need a number of rows, it may take a hundred times as long.
+THREAD_ENTRIES, THREAD_ENTRIES_OF_LEAVES = 2**17, 2**13
 
 
 class Node:
@@ -39,7 +41,7 @@ class OrderedNodes:
 
     def __init__(self, ranked: RankedRows):
         self.ranked = ranked
-        self._depth_two = kernel_for(ranked.order, ranked.stride)
+        self._depth_two = kernel_for(ranked.order, ranked.stride, ranked.least)
         self.local, self.side = np.zeros(max(1, ranked.n), np.int32), np.zeros(max(1, ranked.n), np.uint8)
 
     def root(self) -> Node:
@@ -168,7 +170,7 @@ class OrderedNodes:
             If the time ends before the proof.
         """
         told = np.zeros(4, np.int64)
-        if node.order.size < THREAD_ENTRIES:
+        if node.order.size < (THREAD_ENTRIES if self.ranked.least <= 1 else THREAD_ENTRIES_OF_LEAVES):
             return self._named(node, self._pair(node.order, limit, told))
         self._pair(node.order[:1, :0].copy(), limit, told.copy())  # numba compiles here, where Ctrl-C ends it
         with ThreadPoolExecutor(1) as pool:

@@ -212,7 +212,7 @@ def rank_rows(
     kind, first = merge_rows(ranks)
     whole, price, unit, floor = _whole_losses(kind, loss, len(first), price)
     rows = np.bincount(kind, count, len(first)).astype(np.int64)
-    (entry, label, gain, most, rows), stride = _entries(whole, rows, least, keep)
+    (entry, label, gain, most, rows), stride = _entries(whole, rows, keep or least > 1)
     whole_type = _whole_type(most, price)
     _look(len(entry))
     ranks = np.ascontiguousarray(ranks[first[entry]], np.uint32)
@@ -383,12 +383,12 @@ def decimal_places(values: np.ndarray) -> int | None:
     return None
 
 
-def _entries(whole: np.ndarray, rows: np.ndarray, least: int, keep: bool) -> tuple[tuple[np.ndarray, ...], int]:
-    """Return ((row, label, gain, most, count) of the entries of rows, entries of a row at most); the arguments are as
-    for `rank_rows`."""
-    if whole.shape[1] == 2 and least <= 1:
+def _entries(whole: np.ndarray, rows: np.ndarray, keep: bool) -> tuple[tuple[np.ndarray, ...], int]:
+    """Return ((row, label, gain, most, count) of the entries of rows, entries of a row at most); `keep` is as for
+    `rank_rows`."""
+    if whole.shape[1] == 2:
         return _entries_of_two_labels(whole, rows, keep), 1
-    return _entries_of_labels(whole, rows, keep or least > 1), whole.shape[1]
+    return _entries_of_labels(whole, rows, keep), whole.shape[1]
 
 
 def _entries_of_two_labels(whole, rows, keep):

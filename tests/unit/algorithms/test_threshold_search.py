@@ -215,7 +215,7 @@ def test_the_kernels_that_are_compiled_for_less_give_the_same_values(seed):
     random = np.random.default_rng(seed)
     rank = np.hstack([random.integers(0, 40, (120, 4)), random.integers(0, 2, (120, depth_two.SEVERAL * shortcuts))])
     ranked = rank_rows(rank, (1.0 - np.eye(labels))[random.integers(0, labels, 120)])
-    chosen = depth_two.kernel_for(ranked.order, ranked.stride)
+    chosen = depth_two.kernel_for(ranked.order, ranked.stride, ranked.least)
     assert chosen is depth_two.KERNELS[labels > 2, shortcuts]
     given = (ranked.order, ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride, ranked.price, 1)
     for need in (NONE, 30):
