@@ -14,7 +14,9 @@ column g. As left sides grow with the cut and right sides shrink, for lo <= c <=
 so cuts between two evaluated ones are skipped if the bounds of all pairs of columns reach the best tree, and at the
 remaining cuts only columns that can be part of a better tree are scanned. If leaves must have `least` rows, the costs
 of trees without this constraint are bounded in this way. The second and the fourth bound also hold for the costs with
-it, because a leaf that gains rows has enough.
+it, because a leaf that gains rows has enough. The first and the third hold for the costs with it if the costs at lo and
+hi are of leaves that may lack as many rows as are between the two cuts. They are stored for leaves that may lack
+2^k - 1 rows, k = 0, 1, 2, …
 """
 
 import numpy as np
@@ -237,6 +239,7 @@ def scan_entries(
     rows_whole,
     price,
     least,
+    lacking,
     sums,
     peak,
 ):
@@ -244,8 +247,9 @@ def scan_entries(
 
     `line` holds the entries in the order of the column, as in a node's order, but numbered within the node; `lab`,
     `gain` belong to its places, `count` and `side` to the entries; `side` is 1 for entries on the left side, else 0.
-    Four costs: both sides, and both sides with leaves that have enough rows, NEVER if a side has too few. `sums` is
-    int64 (2 labels,), `peak` int64 (2, entries). There are no branches on the side, which a processor cannot predict.
+    The costs of both sides with leaves that may lack 2^k - 1 of these rows, NEVER if a side lacks more, are written to
+    `lacking`, int64 (2, levels). `sums` is int64 (2 labels,), `peak` int64 (2, entries). There are no branches on the
+    side, which a processor cannot predict.
     """
     n = len(line)
     sums[:] = 0
@@ -264,8 +268,9 @@ def scan_entries(
         none_right = max(none_right, of_whole[k] - of_left[k])
     sums[:] = 0
     rows_right = rows_whole - rows_left
-    best, best_right, held, held_right, down, down_right = 0, 0, -1, -1, 0, 0
+    best, best_right, down, down_right = 0, 0, 0, 0
     behind, behind_right = 0, 0
+    lacking[:] = -1  # at first, what the best split saves that lacks as many rows
     for t in range(n - 1, 0, -1):
         e = line[t] >> 1
         s = np.int64(side[e])
@@ -281,22 +286,50 @@ def scan_entries(
             both, both_right = peak[0, t - 1] + down, peak[1, t - 1] + down_right
             best, best_right = max(best, both), max(best_right, both_right)
             if least > 1:
-                if behind >= least and rows_left - behind >= least:
-                    held = max(held, both)
-                if behind_right >= least and rows_right - behind_right >= least:
-                    held_right = max(held_right, both_right)
+                rarer, rarer_right = min(behind, rows_left - behind), min(behind_right, rows_right - behind_right)
+                if rarer > 0:
+                    k = level_of(least - rarer)
+                    lacking[0, k] = max(lacking[0, k], both)
+                if rarer_right > 0:
+                    k = level_of(least - rarer_right)
+                    lacking[1, k] = max(lacking[1, k], both_right)
     weight_right = weight_whole - weight_left
     one, two = weight_left - none, weight_right - none_right
     bound, bound_right = min(one, price + weight_left - best), min(two, price + weight_right - best_right)
-    if least <= 1:
-        return bound, bound_right, bound, bound_right
-    kept = one if rows_left >= least else NEVER
-    kept_right = two if rows_right >= least else NEVER
-    if held >= 0:
-        kept = min(kept, price + weight_left - held)
-    if held_right >= 0:
-        kept_right = min(kept_right, price + weight_right - held_right)
-    return bound, bound_right, kept, kept_right
+    if least > 1:
+        costs_of_levels(lacking[0], one, price + weight_left, rows_left, least)
+        costs_of_levels(lacking[1], two, price + weight_right, rows_right, least)
+    return bound, bound_right
+
+
+def level_of(lack):
+    """Return the least k such that 2^k - 1 rows are at least those that a leaf lacks; 0 if it lacks none."""
+    k = 0
+    while lack > 0:
+        lack >>= 1
+        k += 1
+    return k
+
+
+def lower(held, lacking):
+    """Replace each cost by that of `lacking` if it is less."""
+    for k in range(held.shape[1]):
+        held[0, k] = min(held[0, k], lacking[0, k])
+        held[1, k] = min(held[1, k], lacking[1, k])
+
+
+def costs_of_levels(lacking, leaf, unsplit, rows, least):
+    """Replace what the best splits of each level save, -1 if there is none, by the least cost of a side with a leaf or
+    a split of at most this level; `unsplit` is the cost of a split that saves nothing."""
+    saved = np.int64(-1)
+    for k in range(len(lacking)):
+        saved = max(saved, lacking[k])
+        cost = NEVER
+        if rows + (1 << k) > least:
+            cost = leaf
+        if saved >= 0:
+            cost = min(cost, unsplit - saved)
+        lacking[k] = cost
 
 
 def move_cut(sums, whole, of_place, of_label, place, entry, lab, gain, starts, old, new):
@@ -691,7 +724,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     kind, amount = kinds_of(lab, own, stride)
     m, column, blocks, place = parting_columns(order, local, kind, amount)
     # Columns of many blocks are grouped, and have one sum for each label that saves something.
-    labels = max(2, stride)
+    labels, levels = max(2, stride), level_of(least - 1) + 1
+    lacking = np.empty((2, levels), np.int64)
     wide = group_size(n)
     grouped = np.zeros(m + 1, np.bool_)
     n_grouped = 0
@@ -783,7 +817,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 whole[first[j] : first[j + 1]], upto[first[j] : first[j + 1]], weight, weight, price, prefix
             )
         elif by_entry[j]:
-            stump[j], _, _, _ = scan_entries(
+            stump[j], _ = scan_entries(
                 line[j],
                 line_lab[j],
                 line_gain[j],
@@ -798,6 +832,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 rows,
                 price,
                 least,
+                lacking,
                 both,
                 peak,
             )
@@ -811,8 +846,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         least_stump = min(least_stump, stump[j])
     low, high = np.empty((POINTS, m), np.int64), np.empty((POINTS, m), np.int64)
     low_mins, high_mins = np.empty(POINTS, np.int64), np.empty(POINTS, np.int64)
-    # The same with leaves of `least` rows.
-    low_kept, high_kept = np.empty(POINTS, np.int64), np.empty(POINTS, np.int64)
+    # The same with leaves that may lack 2^k - 1 of the `least` rows, for each level k; and those of one cut.
+    low_held, high_held = np.empty((POINTS, levels), np.int64), np.empty((POINTS, levels), np.int64)
+    held = np.empty((2, levels), np.int64)
     at_cut, at_weight, users = np.empty(POINTS, np.int64), np.empty(POINTS, np.int64), np.empty(POINTS, np.int64)
     stack = np.empty((POINTS, 4), np.int64)
     starts, cut_weight, cut_rows = np.empty(n + 1, np.int32), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
@@ -852,7 +888,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             high[1, g] = 0
         low_mins[0], high_mins[0], at_cut[0], at_weight[0] = 0, least_stump, 0, 0
         low_mins[1], high_mins[1], at_cut[1], at_weight[1] = least_stump, 0, b, weight
-        low_kept[0], high_kept[0], low_kept[1], high_kept[1] = 0, least_stump, least_stump, 0
+        for k in range(levels):
+            low_held[0, k], high_held[0, k], low_held[1, k], high_held[1, k] = 0, least_stump, least_stump, 0
         users[0] = users[1] = 1
         a, z = 1, b - 1
         while a <= z and cut_rows[a] < least:
@@ -883,8 +920,16 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             part = cut_weight[at_cut[hi]] - cut_weight[at_cut[lo]]
             target = best - price
             some, some_right = loss if a > pure else 0, loss if z < pure_right else 0
-            up = max(some, low_mins[lo]) + max(some_right, high_mins[hi])
-            down = low_kept[hi] + high_kept[lo] - part
+            grown, grown_right = low_mins[lo], high_mins[hi]
+            if LABELS and least > 1:  # without the rows between two cuts, leaves lack at most these
+                k = level_of(cut_rows[z] - cut_rows[at_cut[lo]])
+                if k < levels:
+                    grown = max(grown, low_held[lo, k])
+                k = level_of(cut_rows[at_cut[hi]] - cut_rows[a])
+                if k < levels:
+                    grown_right = max(grown_right, high_held[hi, k])
+            up = max(some, grown) + max(some_right, grown_right)
+            down = low_held[hi, 0] + high_held[lo, 0] - part
             # Without a price, the last cut that is pure on its left side is at least as good as the cuts before it, and
             # the first one that is pure on its right side as the cuts behind it.
             worse = looked and (z < pure or a > pure_right)
@@ -892,7 +937,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 users[lo] -= 1
                 users[hi] -= 1
                 continue
-            one, two = low_mins[lo] + high_kept[lo], low_kept[hi] + high_mins[hi]
+            one, two = grown + high_held[lo, 0], low_held[hi, 0] + grown_right
             while a <= z and one - (cut_weight[a] - at_weight[lo]) >= target:
                 a += 1
             while a <= z and two - (at_weight[hi] - cut_weight[z]) >= target:
@@ -917,7 +962,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 high[new, g] = r
                 most_left = min(most_left, l)
                 most_right = min(most_right, r)
-            held, held_right = np.int64(0), np.int64(0)  # bounds of both sides with leaves of `least` rows
+            held[:] = 0
             if most_left + most_right < target:
                 at_left, _ = least_at(low[new])
                 at_right, _ = least_at(high[new])
@@ -932,6 +977,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         save_left[kind[e]] -= amount[e]
                     now[m] = c
                 kept, kept_right = NEVER, NEVER
+                if LABELS and least > 1:
+                    held[:] = NEVER
                 some_open = False
                 point += 1
                 if LABELS and lines:
@@ -951,7 +998,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     scans += 1
                     scanned[g] = point
                     if LABELS and by_entry[g]:
-                        l, r, k, q = scan_entries(
+                        l, r = scan_entries(
                             line[g],
                             line_lab[g],
                             line_gain[g],
@@ -966,9 +1013,11 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                             rows,
                             price,
                             least,
+                            lacking,
                             both,
                             peak,
                         )
+                        k, q = l, r
                     elif SHORTCUTS and rare[g]:
                         if rare_now != c:
                             move_rare(
@@ -1032,11 +1081,13 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         k, q = l, r
                     low[new, g] = l
                     high[new, g] = r
-                    if LABELS and least > 1 and not by_entry[g]:
+                    if LABELS and least > 1 and by_entry[g]:
+                        lower(held, lacking)
+                        kept, kept_right = held[0, 0], held[1, 0]
+                    elif LABELS and least > 1:
                         open_l[g] = open_r[g] = True
                     else:
-                        kept = min(kept, k)
-                        kept_right = min(kept_right, q)
+                        kept, kept_right = min(kept, k), min(kept_right, q)
                     if t < FIRST:
                         at_left, most_left = least_at(low[new])
                         at_right, most_right = least_at(high[new])
@@ -1047,7 +1098,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     if g < 0 and j < 0:
                         break
                     g = j if g < 0 else g
-                    l, r, k, q = scan_entries(
+                    l, r = scan_entries(
                         line[g],
                         line_lab[g],
                         line_gain[g],
@@ -1062,17 +1113,18 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         rows,
                         price,
                         least,
+                        lacking,
                         both,
                         peak,
                     )
                     open_l[g] = open_r[g] = False
                     low[new, g], high[new, g] = max(l, low[new, g]), max(r, high[new, g])
-                    kept, kept_right = min(kept, k), min(kept_right, q)
-                if LABELS and least > 1:
-                    held, held_right = kept, kept_right
-                    for g in range(m):
-                        if scanned[g] != point:
-                            held, held_right = min(held, low[new, g]), min(held_right, high[new, g])
+                    lower(held, lacking)
+                    kept, kept_right = held[0, 0], held[1, 0]
+                for g in range(m if LABELS and least > 1 else 0):
+                    if scanned[g] != point:  # it bounds the costs at all levels
+                        lacking[0], lacking[1] = low[new, g], high[new, g]
+                        lower(held, lacking)
                 most_left, most_right = NEVER, NEVER
                 for g in range(m):
                     most_left = min(most_left, low[new, g])
@@ -1119,8 +1171,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     best, best_column, best_cut = price + kept + kept_right, f, c
                     told[1], told[2], told[3] = best, best_column, best_cut
             low_mins[new], high_mins[new], at_cut[new], at_weight[new] = most_left, most_right, c, w
-            low_kept[new] = max(most_left, held, low_kept[hi] - left_less)
-            high_kept[new] = max(most_right, held_right, high_kept[lo] - right_less)
+            for k in range(levels):
+                low_held[new, k] = max(most_left, held[0, k], low_held[hi, k] - left_less)
+                high_held[new, k] = max(most_right, held[1, k], high_held[lo, k] - right_less)
             users[new] = 2
             one = max(low_mins[lo] + most_right, most_left + high_mins[lo] - (w - at_weight[lo]))
             two = max(most_left + high_mins[hi], low_mins[hi] + most_right - (at_weight[hi] - w))

@@ -191,6 +191,27 @@ def test_the_best_tree_over_two_answers_is_told_after_the_deadline(after, mode):
     assert paid == pytest.approx(ranked.cost(known.upper)) and known.lower <= known.upper
 
 
+@pytest.mark.parametrize("seed", seeds(30, 300))
+def test_leaves_of_many_rows(seed):
+    """Leaves that need more rows than lie between neighbouring cuts, of which one label is rare."""
+    random = np.random.default_rng(seed)
+    n, columns, K = int(random.integers(20, 45)), int(random.integers(1, 4)), int(random.integers(2, 4))
+    rank = random.integers(0, random.integers(2, n, columns), (n, columns))
+    y = np.where(random.random(n) < 0.3, random.integers(1, K, n), 0)
+    y[rank[:, 0] < 4] = K - 1  # pure leaves of few rows are not allowed
+    loss = random.integers(1, 4, n)[:, None] * (1.0 - np.eye(K))[y]
+    count, price = random.integers(1, 3, n), float(random.choice([0, 0.5]))
+    for least in (4, 7, n // 4, n // 3):
+        best = cheapest(rank, loss, count, price, least, 2)
+        ranked = rank_rows(rank, loss, count, price, least)
+        search = RankSearch(ranked)
+        assert ranked.cost(search.solve(2).upper) == pytest.approx(best)
+        assert cost_of(search.tree(2), dense(rank, ranked.columns), loss, count, price, least) == pytest.approx(best)
+        for need in (search.known(2).upper // 2, search.known(2).upper, search.known(2).upper + 3):
+            known = RankSearch(ranked).solve(2, need)
+            assert min(need, search.known(2).upper) <= known.lower <= max(need, search.known(2).upper)
+
+
 def test_the_kernels_give_the_same_values_as_numpy():
     for seed in range(60):
         rank, loss, count, price, least = instance(seed)
