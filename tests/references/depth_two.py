@@ -182,15 +182,13 @@ class _Node:
             weight, total = int(self.most[inside].sum()), _values(inside, self.label, self.gain, self.stride)
             if self.stride == 1:
                 p = self._by_rare(of, self.gain[one], places)
-                stump = np.minimum(total[1] - p, total[0] + p)
-                found.append((bound := np.minimum(min(map(int, total)), self.price + stump), int(bound.min())))
-                continue
-            saved = np.zeros((2, len(columns)), np.int64)
-            for k in range(self.stride):
-                p = self._by_rare(of, self.gain[one] * (self.label[one] == k), places)
-                saved = np.maximum(saved, [p, total[k] - p])
-            leaf = weight - int(total.max())
-            cost = self.price + weight - saved.sum(axis=0)
+                leaf, cost = int(min(total)), self.price + np.minimum(total[1] - p, total[0] + p)
+            else:
+                saved = np.zeros((2, len(columns)), np.int64)
+                for k in range(self.stride):
+                    p = self._by_rare(of, self.gain[one] * (self.label[one] == k), places)
+                    saved = np.maximum(saved, [p, total[k] - p])
+                leaf, cost = weight - int(total.max()), self.price + weight - saved.sum(axis=0)
             bound, least = np.minimum(leaf, cost), leaf
             if self.least > 1:
                 count, rows = self._by_rare(of, self.count[one], places), int(self.count[inside].sum())
@@ -224,18 +222,16 @@ class _Node:
             p = np.cumsum(gain, axis=1, dtype=np.int64)
             positive = (weight + int(p[0, -1])) >> 1
             leaf = min(positive, weight - positive)
-            p[~cuts] = 0
-            stump = np.minimum(positive - p.max(axis=1), weight - positive + p.min(axis=1))
-            bound = np.minimum(leaf, self.price + stump)
-            return bound, int(bound.min())
-        up = down = None
-        leaf = weight
-        for k in range(self.stride):
-            p = np.cumsum(gain * (self.label[entry] == k), axis=1, dtype=np.int64)
-            leaf = min(leaf, weight - int(p[0, -1]))
-            rest = p[:, -1:] - p
-            up, down = (p, rest) if up is None else (np.maximum(up, p), np.maximum(down, rest))
-        saved = np.where(cuts, up + down, 0)
+            saved = np.where(cuts, weight - np.minimum(positive - p, weight - positive + p), 0)
+        else:
+            up = down = None
+            leaf = weight
+            for k in range(self.stride):
+                p = np.cumsum(gain * (self.label[entry] == k), axis=1, dtype=np.int64)
+                leaf = min(leaf, weight - int(p[0, -1]))
+                rest = p[:, -1:] - p
+                up, down = (p, rest) if up is None else (np.maximum(up, p), np.maximum(down, rest))
+            saved = np.where(cuts, up + down, 0)
         bound = np.minimum(leaf, self.price + weight - saved.max(axis=1))
         if count is None:
             return bound, int(bound.min())
