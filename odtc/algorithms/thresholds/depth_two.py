@@ -1091,11 +1091,16 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     if t < FIRST:
                         at_left, most_left = least_at(low[new])
                         at_right, most_right = least_at(high[new])
-                # Where leaves need a number of rows, the sums bound the costs. Columns are scanned by entry until no
-                # other column can have the least costs.
+                # Where leaves need a number of rows, the sums bound the costs. Columns are scanned by entry until the
+                # cut is not part of a better tree. If the costs may close an interval next to it, columns are scanned
+                # until no other one can have the least costs.
+                near = min(cut_rows[c] - cut_rows[at_cut[lo]], cut_rows[at_cut[hi]] - cut_rows[c]) <= least
                 while LABELS and least > 1:
                     g, j = least_open(low[new], open_l, kept), least_open(high[new], open_r, kept_right)
-                    if g < 0 and j < 0:
+                    some = low[new, g] if g >= 0 else kept
+                    some_right = high[new, j] if j >= 0 else kept_right
+                    closes = kept < NEVER and kept + kept_right - target >= min(left_less, right_less)
+                    if (g < 0 and j < 0) or (some + some_right >= target and not near and not closes):
                         break
                     g = j if g < 0 else g
                     l, r = scan_entries(
@@ -1121,10 +1126,11 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     low[new, g], high[new, g] = max(l, low[new, g]), max(r, high[new, g])
                     lower(held, lacking)
                     kept, kept_right = held[0, 0], held[1, 0]
-                for g in range(m if LABELS and least > 1 else 0):
-                    if scanned[g] != point:  # it bounds the costs at all levels
-                        lacking[0], lacking[1] = low[new, g], high[new, g]
-                        lower(held, lacking)
+                if LABELS and least > 1:
+                    for g in range(m):
+                        if scanned[g] != point or open_l[g]:  # it bounds the costs at all levels
+                            lacking[0], lacking[1] = low[new, g], high[new, g]
+                            lower(held, lacking)
                 most_left, most_right = NEVER, NEVER
                 for g in range(m):
                     most_left = min(most_left, low[new, g])
