@@ -33,6 +33,7 @@ OF_TASK = "figure"  # of a task other than classification: its headline (odtc.da
 RULES = ("best", "1se")
 PLAIN = RunSpec()
 LEAF_MODEL = "dpflow"  # of depth 0
+ROUNDING = 1e-12  # relative difference of two scores that are equal
 
 
 @value_class
@@ -342,7 +343,10 @@ def best_setting(results: list[Result], rule: str = "best") -> int:
         told = f": {why}" if why else f"; allow more time ({option('time_limit')}), or a smaller --depths"
         raise DataError(f"no setting has a tree in every fold{told}")
     top = max(whole, key=lambda place: results[place].score)
-    slack = results[top].deviation / np.sqrt(len(results[top].folds)) if rule == "1se" else 1e-12
+    # Relative to the scores of the folds, because the error of a task has any unit.
+    slack = ROUNDING * (abs(results[top].score) + results[top].deviation)
+    if rule == "1se":
+        slack += results[top].deviation / np.sqrt(len(results[top].folds))
     near = [place for place in whole if results[place].score >= results[top].score - slack]
     if rule == "1se":
         return min(near, key=lambda place: (results[place].n_leaves, -results[place].score))

@@ -148,6 +148,16 @@ def test_the_best_is_the_smaller_of_equals_and_one_standard_error_away_by_the_ot
         cross_validation.best_setting([result(None, None), lost])
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("rule", ["best", "1se"])
+def test_the_choice_does_not_depend_on_the_unit_of_an_error(rule, unit):
+    """A squared error of 1e-16 is 0 in no unit: targets may be in mol. Equal scores differ by their rounding only."""
+    results = [result(-3.0 * unit, 2.0, 0.1 * unit), result(-1.0 * unit, 4.0, 0.1 * unit)]
+    assert cross_validation.best_setting(results, rule) == 1
+    results[0] = result(-1.0 * unit * (1 + 1e-15), 2.0, 0.1 * unit)
+    assert cross_validation.best_setting(results, rule) == 0
+
+
 @pytest.mark.parametrize("text", ["1:3", "1,2:3", "1:2,3:3"])
 def test_a_range_of_depths_is_all_its_numbers(text):
     assert whole_numbers(text, "--depths") == (1, 2, 3)
