@@ -15,6 +15,7 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import option, param
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
+from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, NoSolutionError
 from odtc.evaluation.studies.fold_scores import scores_of
@@ -219,8 +220,15 @@ def limited(spec: RunSpec, params: dict[str, list[str]], say: Callable[[str], ob
     return spec.with_solving(time_limit=ROBUST_SECONDS)
 
 
-def standing_note(params: dict[str, list[str]], score: str) -> str | None:
-    """Return a remark if robust trees are compared by rows that stay where they are; None if they are not."""
+def score_note(params: dict[str, list[str]], score: str, reading: ReadingSpec) -> str | None:
+    """Return a remark if robust trees are compared by rows that stay where they are, or policies by estimates that
+    share rows with those of the training rows; otherwise None."""
+    if TASKS.get(reading.task).terms(asdict(reading)).get("scores") == "direct":
+        return (
+            f"note: {option('scores', 'direct')} estimates the outcomes of all rows before they are dealt into "
+            "folds, so rows that a fit does not see are not independent of it, and the scores are too optimistic; use "
+            f"{option('scores', 'doubly-robust')}, or `odtc fit` with {option('test')}"
+        )
     if "robust" not in params or score == ROBUST:
         return None
     return f"note: settings are compared on rows that stay where they are; --score {ROBUST} moves them"

@@ -450,3 +450,17 @@ def test_a_tune_file_of_another_shape_is_no_picture(key, value, said, tmp_path):
     told = {"data": "d", "folds": 2, "score": "accuracy", "results": [{"name": "a", "n_leaves": 2, "score": 0.5}]}
     (tmp_path / "m.tune.json").write_text(json.dumps(told | {key: value}))
     assert said in refused(odtc("plot", "tuning", "m", "-o", "p.svg", folder=tmp_path))
+
+
+@pytest.mark.parametrize("scores, is_optimistic", [("direct", True), ("ips", False)])
+def test_values_of_policies_from_shared_forests_are_called_optimistic(tmp_path, scores, is_optimistic):
+    """With outcomes that are noise, the folds of `direct` promise a value, because forests of all rows estimated both
+    sides."""
+    cells = [f"{row % 7},{'ab'[row % 2]},{row * 37 % 11},0.5" for row in range(40)]
+    (tmp_path / "rows.csv").write_text("\n".join(["x,action,out,p", *cells]) + "\n")
+    columns = "--task policy --treatment action --outcome out --propensity p"
+    for command in ("tune rows.csv --depths 1 -o t", "sweep rows.csv --depths 1 -o s", "sweep -o s"):
+        options = f"{columns} --folds 2 --scores {scores}" if "rows" in command else ""
+        said = odtc(f"{command} {options}".strip(), folder=tmp_path)
+        assert said.code == 0, said.err
+        assert ("scores are too optimistic" in said.err) == is_optimistic

@@ -141,7 +141,7 @@ def tune(
     _say_of_parameters(models, params)
     dataset = _read(data, spec.reading)
     stem = options.stem_named(o, f"{dataset.name}_tuned")
-    score, spec = _scored_by(grid.score, dataset.task, params, spec)
+    score, spec = _scored_by(grid.score, params, spec)
     every = tuple(dict.fromkeys(options.whole_numbers(seeds, "--seeds") or (spec.solving.seed,)))
     study = Study((TableRows.of(dataset),), settings, spec.with_solving(threads=1), grid.folds, (every,), grid.nested)
     tuning = Tuning(dataset, study, score, grid.rule)
@@ -189,14 +189,14 @@ def _run(tuning, stem: str, which: tuple[int, int], jobs: int, cluster: str | No
             _say_of_majority(tuning, tuned, majority)
 
 
-def _scored_by(score: str, task: str, params: dict, spec) -> tuple:
+def _scored_by(score: str, params: dict, spec) -> tuple:
     """Return (the score by which settings are compared, the specification with a limit for each fit if it needs one),
     and print remarks on both."""
     from odtc.evaluation import cross_validation
 
-    score = cross_validation.score_of(task, score, params)
+    score = cross_validation.score_of(spec.reading.task, score, params)
     spec = cross_validation.limited(spec, params, console.say)
-    if note := cross_validation.standing_note(params, score):
+    if note := cross_validation.score_note(params, score, spec.reading):
         console.say(note)
     return score, spec
 
@@ -468,7 +468,7 @@ def sweep(
     described = _kept_sweep(o, lambda: sweeps.sweep_of(data, spec, lists, console.say) if data else None)
     study, again = described.study, f"odtc sweep -o {o}"
     score = cross_validation.score_of(study.spec.reading.task, grid.score, described.params)
-    if note := cross_validation.standing_note(described.params, score):
+    if note := cross_validation.score_note(described.params, score, study.spec.reading):
         console.say(note)
     if grid.script:
         path = o / ("job-array.sh" if grid.script == "slurm" else "parts.sh")
