@@ -105,7 +105,7 @@ def compare(given, data=None, described: Callable[[Tree], Tree] = lambda tree: t
     if task.NUMBERS:
         difference = np.abs(table[:, :, None] - table[:, None, :]).mean(axis=0)
         places = places[np.argsort(-np.ptp(table[places], axis=1), kind="stable")]
-    labels = _labels(runs[0], tables[0]) if task.CLASSES else _targets(judging, len(table))
+    labels = _labels(tables[0]) if task.CLASSES else _targets(judging, len(table))
     words = [[f"{one:.10g}" if task.NUMBERS else one for one in table[row]] for row in places]
     return Comparison(
         tuple(entries),
@@ -131,7 +131,8 @@ def _trained_on(run: Run) -> tuple[int, str]:
 def _answered(runs: list[Run], data) -> tuple[list[Dataset], np.ndarray, int]:
     """Return (for each run the rows of a file that all trees answer, the position of each of them in the file, how many
     rows lack a number that a tree needs). Raises DataError if these are all."""
-    tables = [read_rows(data, run.tree.features, run.tree.classes, run.tree.target) for run in runs]
+    trees = [run.tree for run in runs]
+    tables = [read_rows(data, tree.features, _known_classes(tree, trees), tree.target) for tree in trees]
     kept = np.all([run.tree.apply(rows.X, on_missing="blank") >= 0 for run, rows in zip(runs, tables)], axis=0)
     if len(kept) and not kept.any():
         raise DataError(
@@ -140,6 +141,13 @@ def _answered(runs: list[Run], data) -> tuple[list[Dataset], np.ndarray, int]:
         )
     numbers = np.flatnonzero(kept)
     return [rows.taken(numbers) for rows in tables], numbers, len(kept) - len(numbers)
+
+
+def _known_classes(tree: Tree, trees: list[Tree]) -> tuple[str, ...]:
+    """Return the classes of a tree, then those of the others with its target: rows of a class that it never predicts
+    count as errors, so that all trees are tested on the same rows."""
+    alike = [tree, *(other for other in trees if other.target == tree.target)]
+    return tuple(dict.fromkeys(name for one in alike for name in one.classes))
 
 
 def _judging(runs: list[Run], data, numbers: np.ndarray) -> tuple[Dataset, Dataset] | None:
@@ -237,8 +245,8 @@ def _figure(tree: Tree, answers: np.ndarray, judging: tuple[Dataset, Dataset] | 
     return TASKS.get(rows.task).figures(rows.sums, answers, rows.classes).get(figure)
 
 
-def _labels(run: Run, rows: Dataset) -> list[str | None]:
-    return [run.tree.classes[k] if k >= 0 else None for k in rows.y]
+def _labels(rows: Dataset) -> list[str | None]:
+    return [rows.classes[k] if k >= 0 else None for k in rows.y]
 
 
 def _names(given: list[str], runs: list[Run]) -> list[str]:

@@ -159,6 +159,20 @@ def test_trees_of_other_training_rows_are_told_apart(tmp_path):
         assert "trained on other rows" not in odtc("compare", *names, folder=tmp_path).err
 
 
+def test_all_trees_are_tested_on_the_same_rows(tmp_path):
+    """A tree that never saw the class c was right on all rows of a and b, so it looked as good as one that knows c."""
+    rows = [f"{x},{'aabbcc'[x]}" for x in range(6) for _ in range(3)]
+    (tmp_path / "all.csv").write_text("\n".join(["x,y", *rows]) + "\n")
+    (tmp_path / "two.csv").write_text("\n".join(["x,y", *rows[:12]]) + "\n")
+    for name in ("all", "two"):
+        assert odtc("fit", f"{name}.csv", "--depth", 2, "-o", name, folder=tmp_path).code == 0
+    for names in (("all", "two"), ("two", "all")):
+        said = odtc("compare", *names, "--data", "all.csv", "--json", folder=tmp_path).facts
+        found = {one["name"]: (one["n_rows"], one["accuracy"], one["balanced_accuracy"]) for one in said["trees"]}
+        assert found == {"all": (18, 1.0, 1.0), "two": (18, pytest.approx(12 / 18), pytest.approx(2 / 3))}
+        assert {one["label"] for one in said["differing"]} == {"c"}
+
+
 def test_numbers_side_by_side_differ_by_so_much(tables):
     folder, rows = tables
     found = odtc("compare", "A", "B", "--data", "y.csv", "--json", folder=folder).facts

@@ -327,12 +327,13 @@ def majority_of(tree: Tree) -> int:
 
 
 def score(tree: Tree, labelled: Dataset) -> dict:
-    """Accuracy and confusion matrix on rows whose label is known: `confusion[true][predicted]`."""
+    """Accuracy and confusion matrix on rows whose label is known: `confusion[true][predicted]`. The classes of the rows
+    begin with those of the tree."""
     known = labelled.y >= 0
     predicted, true = tree.predict(labelled.X[known]), labelled.y[known]
-    K = len(tree.classes)
+    K = len(labelled.classes)
     table = np.bincount(true * K + predicted, minlength=K * K).reshape(K, K)
-    return score_of(table, int((~known).sum()), tree.classes)
+    return score_of(table, int((~known).sum()), labelled.classes)
 
 
 def score_of(table: np.ndarray, n_unlabelled: int, classes) -> dict:
