@@ -358,7 +358,7 @@ def _of_numbers(
             f"column {name!r} would be numeric except for {', '.join(map(repr, marks[:3]))}, so each "
             f"number is a separate category; {_marked(marks, name)} takes {_them(marks)} for missing"
         )
-    elif (words := words_among_numbers(levels, feature.decimal)) and order_of_words(others) is None:
+    elif words := words_among_numbers(levels, feature.decimal):
         rows = int(np.isin(column, np.flatnonzero(np.isin(levels, words))).sum())
         listed = first_few(list(map(repr, words)), 3)
         text = (
@@ -393,7 +393,8 @@ def _scales(dataset: Dataset) -> Iterator[Note]:
         levels = [level for level in feature.levels if level.lower() not in MARKS]
         if feature.kind != CATEGORICAL or feature.ordered:
             continue
-        if (order := order_of_words(levels)) is None:
+        # 0.62, 0.63, … and one <0.6 are measurements, and each of them as a level of an order would be a long option
+        if words_among_numbers(levels, feature.decimal) or (order := order_of_words(levels)) is None:
             continue
         marks = [level for level in feature.levels if level not in levels]
         told = order_text(feature.name, [*order, *marks])  # marks are levels, too, and an order names all levels

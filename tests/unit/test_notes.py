@@ -364,6 +364,15 @@ def test_words_among_numbers_are_named():
     ]
 
 
+@pytest.mark.parametrize("end", ["<0.6", "> 9.8", "90+"])
+def test_measurements_with_a_limit_are_numbers_and_not_an_order(end):
+    """A laboratory writes <0.6 below its limit; the remark proposed an order of all 140 numbers of the column."""
+    cells = [str(0.6 + at / 5) for at in range(N - 2)] + [end] * 2
+    notes = notes_on(from_frame(pl.DataFrame(table(lactate=cells)), "table"))
+    [note] = [note for note in notes if note.column == "lactate"]
+    assert note.kind == "number" and f"except for 2 of 40 cells ({end!r})" in note.text
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_column_is_told_by_its_values_and_their_rows(seed):
     random = np.random.default_rng(seed)
