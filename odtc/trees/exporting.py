@@ -15,7 +15,7 @@ from odtc.errors import ChoiceError
 from odtc.trees.rendering import exporters as templates_by_name
 from odtc.trees.rendering import no_lines, no_numbers, render_tree
 from odtc.trees.rendering import suffix as template_suffix
-from odtc.trees.tree import Tree, tree_of
+from odtc.trees.tree import Tree, steps_before_tree, tree_of
 
 
 class Exporter(Protocol):
@@ -92,7 +92,8 @@ def export(tree: Tree, to: str, templates=None, about: Sequence[str] = ()) -> st
 
     Parameters
     ----------
-    tree : Tree, Fit or fitted estimator
+    tree : Tree, Fit, estimator, or scikit-learn's Pipeline or search with an estimator
+        Of a Pipeline only the tree is exported, so a warning names the other steps.
     to : str
         An exporter of `odtc list exporters`, or the ending of its files, such as "js". A template comes before a module
         of the same name.
@@ -121,6 +122,12 @@ def export(tree: Tree, to: str, templates=None, about: Sequence[str] = ()) -> st
     True
     """
     to = named(to, templates)
+    if before := steps_before_tree(tree):
+        warnings.warn(
+            f"the export contains only the tree, and its columns are the output of {', '.join(before)}; apply "
+            f"{'this step' if len(before) == 1 else 'these steps'} of the pipeline to new rows first",
+            stacklevel=2,
+        )
     if not _is_module(to, templates):
         return render_tree(tree, to, templates, about)
     made = written(EXPORTERS.get(to), tree_of(tree))

@@ -553,6 +553,12 @@ def tree_of(given) -> Tree:
     return tree
 
 
+def steps_before_tree(given) -> list[str]:
+    """Return the names of the types of the steps that a Pipeline applies to the rows before its tree."""
+    steps = getattr(getattr(given, "best_estimator_", given), "steps", [])
+    return [type(step).__name__ for _, step in steps[:-1] if step not in (None, "passthrough")]
+
+
 def _of_pipeline(pipeline) -> Tree:
     tree = tree_of(pipeline[-1])
     try:

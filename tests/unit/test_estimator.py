@@ -338,5 +338,18 @@ def test_the_tree_of_a_pipeline_or_of_a_search_has_the_names_of_its_steps():
     assert "x0 ≤ 0.5" in odtc.export_text(unnamed)
     alone = make_pipeline(odtc.OptimalTreeClassifier(1)).fit(X[["size"]], [0, *[1] * 7])
     assert "size ≤ 0.5" in odtc.export_text(alone)
+    assert "size" in odtc.export(alone, "sql")  # a warning would be an error here
     with pytest.raises(TreeError, match="import_tree"):
         odtc.export_text(make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(np.eye(4), [0, 1, 0, 1]))
+
+
+@pytest.mark.parametrize("to", ["sql", "onnx"])
+def test_an_export_of_a_pipeline_says_that_it_lacks_the_other_steps(to):
+    """The columns of a scaler have the names of its input, so the file looks as if it took the original values."""
+    X, y = pd.DataFrame({"size": np.arange(8.0)}), [0, 1] * 4
+    scaled = make_pipeline(StandardScaler().set_output(transform="pandas"), odtc.OptimalTreeClassifier(1)).fit(X, y)
+    search = GridSearchCV(scaled, {"optimaltreeclassifier__max_depth": [1]}, cv=2).fit(X, y)
+    for given in (scaled, search):
+        with pytest.warns(UserWarning, match="only the tree, and its columns are the output of StandardScaler; apply"):
+            made = odtc.export(given, to)
+        assert made == odtc.export(scaled[-1], to)
