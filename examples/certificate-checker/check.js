@@ -17,14 +17,14 @@ const { checkLeafSums } = require("./leaf-sums.js");
 
 // What a certificate proves on the data: its objective, its bound, and how many splits it is about.
 function check(facts, data) {
-  expect(facts.schema === "odtc.proof/1", "it is no certificate of schema odtc.proof/1");
+  expect(facts.schema === "odtc.proof/1", "it is not a certificate of schema odtc.proof/1");
   if (Object.hasOwn(MEASURES, facts.kind)) return checkLeafSums(facts, data);
   const constrained = facts.kind === "constraints";
   expect(constrained || facts.kind === "labels", `it is of the kind ${facts.kind}, which this checker does not know`);
   const depth = whole(facts.depth, "the depth"), price = whole(facts.penalty, "the price");
   const scale = whole(facts.scale, "the scale"), W = whole(facts.weight_scale, "the scale of weights");
   const scales = depth >= 1 && depth <= 20 && scale >= 1 && W >= 1 && scale % W === 0 && price < scale;
-  expect(scales, "its scales cannot be");
+  expect(scales, "the certificate is damaged: its depth, its scales or its penalty are not valid");
   const same = facts.classes.length === data.classes.length && facts.classes.every((name, k) => data.classKey(name) === data.classes[k]);
   expect(same, "its classes, or their order, are not those of the data");
   expectLosses(facts.loss, data, (scale - price) / W);
@@ -98,7 +98,8 @@ function statements(facts, file, bytes) {
 }
 
 const OTHER_FILE = "the data file is not the one that the certificate was made of (its SHA-256 differs); it proves its tree here too";
-const refusal = (problem) => `refused: ${problem instanceof Refused ? problem.message : `${problem.name}: ${problem.message}`}`;
+// A file that lacks a part, or is not JSON, ends in an error of the language; one that cannot be read has a code.
+const refusal = (problem) => `refused: ${problem instanceof Refused || problem.code ? problem.message : `the certificate is damaged (${problem.name}: ${problem.message})`}`;
 
 const isPacked = (file, bytes) => /\.gz$/i.test(file) || (bytes[0] === 0x1f && bytes[1] === 0x8b);
 const PACKED = "the data file is packed, and cannot be unpacked here; unpack it first";

@@ -357,7 +357,7 @@ function checkCases(facts, problem, sets, walked, claim, D, few) {
 function checkConstrained(facts, data, weight, table) {
   const { penalty: price, scale } = facts, D = whole(facts.multiplier_scale, "the scale of multipliers");
   const columns = rankColumns(facts.columns, data), features = featuresOf(facts.columns);
-  expect(D >= 1 && Math.max(D, scale, price) < EXACT, "its scales cannot be");
+  expect(D >= 1 && Math.max(D, scale, price) < EXACT, "the certificate is damaged: its scales or its penalty are not valid");
   const multipliers = (all) => Array.isArray(all) && all.every((m) => whole(m, "a multiplier") >= 0);
   expect(Array.isArray(facts.passes) && facts.passes.every(multipliers), "its passes are not lists of multipliers");
   const isCase = (one) => Array.isArray(one.columns) && multipliers(one.multipliers);
@@ -373,7 +373,7 @@ function checkConstrained(facts, data, weight, table) {
   // That no tree satisfies the constraints is shown as "none costs less than 1" where every tree costs 0.
   const loss = infeasible ? table.map((line) => line.map(() => 0)) : table;
   const paying = infeasible ? 1 : whole(facts.claim, "the claim"), claim = infeasible ? 1 : whole(facts.bound, "the bound");
-  expect(paying < EXACT && claim <= paying, "its claim or its bound cannot be");
+  expect(paying < EXACT && claim <= paying, "the certificate is damaged: its claim or its bound is not valid");
   const problem = pose(facts, data, cuts, columns, features, loss, told, infeasible ? 0 : price);
   const sets = mostColumns === 0 ? [] : columnSets(problem), walked = oneColumn.nestedSets(problem, sets);
   if (depth > 4 || (!few && depth > 3)) {

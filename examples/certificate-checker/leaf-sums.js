@@ -184,7 +184,7 @@ function checkLeafSums(facts, data) {
   const task = facts.kind, law = MEASURES[task], ends = task === "survival" ? facts.claim : [facts.claim, facts.claim];
   expect(data.task === task, `it is of a ${task}, its data was read for ${data.task}`);
   const depth = whole(facts.depth, "the depth"), price = Fraction.read(facts.penalty), claim = ends.map(Fraction.read);
-  expect(depth >= 1 && depth <= DEEPEST && !price.less(ZERO) && claim.length === 2, "its depth, its price or its claim cannot be");
+  expect(depth >= 1 && depth <= DEEPEST && !price.less(ZERO) && claim.length === 2, "the certificate is damaged: its depth, its penalty or its claim is not valid");
   const limit = { rows: "least" in facts ? whole(facts.least, "the least rows") : 1, leaves: "leaves" in facts ? whole(facts.leaves, "the leaves") : 0 };
   expect(limit.rows >= 1, "its leaves may have no rows");
   const measure = law(facts, data), columns = rankColumns(facts.columns, data), limits = wholeTrees.limitsOf(facts);

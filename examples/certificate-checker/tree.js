@@ -33,10 +33,10 @@ function expectTerms(facts, data, nCandidateSplits, allSplits, constraints) {
     found.requested = Object.fromEntries(ASKED.filter(told).map((key) => [key, facts.data[key]]));
   }
   const rows = "n_rows" in facts.data ? facts.data.n_rows : found.n_rows;
-  expect(rows === found.n_rows, `it counts ${show(rows)} rows that it is of, but of this data it is of ${found.n_rows}`);
+  expect(rows === found.n_rows, `the certificate covers ${show(rows)} rows, but the data file has ${found.n_rows}`);
   for (const key of Object.keys({ ...found, ...facts.of })) {
     const [told, value] = [facts.of[key], found[key]].map((one) => one ?? null); // a key that is absent says null
-    expect(alike(told, value), `it states ${key} as ${show(told)}, but of this data it is ${show(value)}`);
+    expect(alike(told, value), `it states ${key} as ${told === null ? "nothing" : show(told)}, but of this data it is ${value === null ? "nothing" : show(value)}`);
   }
 }
 

@@ -8,6 +8,7 @@ from the data that it has read, and refuses the first that differs (`expect`).
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -99,6 +100,7 @@ OF_TREE = {
     "goal?": TEXT,
 }
 OF_LEAF = {"counts?": [NUMBER], "rows?": [WHOLE], "sums?": [NUMBER], "curve?": [[NUMBER]], "line?": OF_LINE}
+LONGEST_VALUE = 80  # signs of a value in a message
 TREE_SCHEMA = "odtc.tree/1"
 CLASSES = ("classification",)  # tasks in which the cost is the weight of the errors
 COSTS = {
@@ -223,9 +225,9 @@ def expect(facts: dict, found: dict) -> None:
         raise CertificateError(f"the certificate covers {_short(told)} rows, but the data file has {rows}")
     for key in (*found, *sorted(stated.keys() - found.keys())):
         if stated.get(key) != (value := found.get(key)):
+            place, told, value = _apart(NAMES.get(key, f"the {key}"), stated.get(key), value)
             raise CertificateError(
-                f"the certificate states {NAMES.get(key, f'the {key}')} as {_short(stated.get(key))}, "
-                f"but of this data it is {_short(value)}"
+                f"the certificate states {place} as {_short(told)}, but of this data it is {_short(value)}"
             )
 
 
@@ -243,9 +245,9 @@ def expect_tree(tree: dict, dataset: Dataset) -> None:
     }
     for key in found.keys() & tree.keys():
         if tree[key] != found[key]:
+            place, told, value = _apart(f"its {key}", tree[key], found[key])
             raise CertificateError(
-                f"the tree of the certificate states its {key} as {_short(tree[key])}, but of this data it is "
-                f"{_short(found[key])}"
+                f"the tree of the certificate states {place} as {_short(told)}, but of this data it is {_short(value)}"
             )
 
 
@@ -367,6 +369,19 @@ def words(terms: dict) -> str:
     return "; ".join(said)
 
 
+def _apart(place: str, told, value) -> tuple[str, Any, Any]:
+    """Return the first part in which two values differ, with its place, if a message would cut off one of them."""
+    if max(len(repr(told)), len(repr(value))) <= LONGEST_VALUE:
+        return place, told, value
+    if isinstance(told, list) and isinstance(value, list) and len(told) == len(value):
+        pairs = [(f"item {at} of {place}", *pair) for at, pair in enumerate(zip(told, value), 1)]
+    elif isinstance(told, dict) and isinstance(value, dict):
+        pairs = [(f"{key!r} of {place}", told.get(key), value.get(key)) for key in {**value, **told}]
+    else:
+        return place, told, value
+    return next((_apart(*pair) for pair in pairs if pair[1] != pair[2]), (place, told, value))
+
+
 def _short(value) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}…"

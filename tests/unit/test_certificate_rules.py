@@ -585,3 +585,14 @@ def test_a_long_term_is_told_by_its_beginning(length, cut):
         expect({"of": {"target": "x" * length}}, {"target": "y", "n_rows": 3})
     told = "'" + "x" * 76 + "…" if cut else "'" + "x" * 78 + "'"
     assert str(refusal.value) == f"the certificate states the target as {told}, but of this data it is 'y'"
+
+
+def test_a_term_of_many_parts_is_told_by_the_part_that_differs():
+    """The beginnings of two lists of columns are the same, so the message cut off the difference."""
+    columns = [f"column {at}" for at in range(20)]
+    with pytest.raises(CertificateError) as refusal:
+        expect({"of": {"columns": [*columns[:-1], "colunn 19"]}}, {"columns": columns, "n_rows": 3})
+    told = "states item 20 of the columns that splits may use as 'colunn 19', but of this data it is 'column 19'"
+    assert str(refusal.value) == f"the certificate {told}"
+    with pytest.raises(CertificateError, match="states 'b' of item 2 of the x as nothing, but of this data it is 3"):
+        expect({"of": {"x": [{}, {"a": columns}]}}, {"x": [{}, {"a": columns, "b": 3}], "n_rows": 3})
