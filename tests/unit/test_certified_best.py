@@ -146,6 +146,19 @@ def test_a_search_that_was_interrupted_is_never_called_optimal_beyond_its_proof(
     assert certify(problem(), limit).fit.solution.termination == "optimal"
 
 
+@pytest.mark.parametrize(
+    ("limit", "worked", "patience"), [(None, 3.0, None), (100.0, 3.0, 97.0), (9.0, 8.0, 8.0), (3.0, 3.0, 6.0)]
+)
+def test_the_check_may_work_until_the_limit_or_as_long_as_the_search(monkeypatch, limit, worked, patience):
+    """A check that took longer than its search ended after as long, whatever limit was left."""
+    found = []
+    wall, cpu = chain([0.0], repeat(worked)), chain([0.0], repeat(worked))
+    monkeypatch.setattr(certifying, "time", SimpleNamespace(monotonic=wall.__next__, process_time=cpu.__next__))
+    monkeypatch.setattr(certifying, "_proof", lambda *given: found.append(given[2]) or _proof(*given))
+    certify(problem(), limit)
+    assert found == [patience]
+
+
 def test_the_files_of_a_certificate_stand_beside_each_other(tmp_path):
     found, none = certify(problem(), None), certify(problem(constraints=CONFLICT), None)
     for name in ("m", "m.json", "m.certificate.json"):

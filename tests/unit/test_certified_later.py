@@ -10,6 +10,8 @@ import pytest
 import odtc
 from odtc.base import commit, deadline
 from odtc.formulations import dpflow
+from odtc.verification.certificate import stated
+from odtc.workflow.provenance import certifying
 from tests.command_line import odtc as command
 
 
@@ -156,6 +158,14 @@ def test_a_limit_of_a_certificate_does_not_count_compiling(folder, slow_compiler
     for given in ("m", "d.csv"):
         said = command("certify", given, *(() if given == "m" else ("--depth", 1)), "--time-limit", 500, folder=folder)
         assert said.code == 0 and "allow more time" not in said.out, said.err
+
+
+def test_a_certificate_whose_check_did_not_end_says_so(folder, monkeypatch):
+    """It reported that the bound and the tree cost the same, and that more time was needed."""
+    assert command("fit", "d.csv", "--depth", 1, "-o", "m", folder=folder).code == 0
+    monkeypatch.setattr(certifying, "_proof", lambda facts, dataset, seconds: (stated(facts, dataset), False))
+    said = command("certify", "m", folder=folder)
+    assert said.code == 1 and "check of the certificate did not end in time; allow more time (--time-limit)" in said.err
 
 
 def test_on_a_full_disk_no_tree_is_left_without_its_certificate(folder, monkeypatch):

@@ -181,6 +181,10 @@ def certify_later(run: ProvedRun, time_limit: float | None, began: float) -> cer
     if not is_close(paid, run.objective):  # a solver's objective is rounded
         raise CertificateError(f"the tree of the run costs {paid:.10g}, and its record says {run.objective:.10g}")
     found = certifying.certify(run.problem, limit_left(began, time_limit), run.data)
+    if not found.checked:
+        raise CertificateError(
+            f"the check of the certificate did not end in time; allow more time ({option('time_limit')})"
+        )
     if not found.optimal or not certifying.is_certified_cost(run.problem, found.objective, paid):
         reached = f"{found.bound:.10g}" if found.bound is not None else "none"
         raise CertificateError(

@@ -197,7 +197,7 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
         One of a formulation that `Certifies`.
     time_limit : float or None
         Wall seconds for the search, without those for compiling kernels; the check may work as long as the search
-        did, and some seconds at least.
+        did, or as long as the limit leaves, and some seconds at least.
     source : Path or None
         The data file, which the written certificate names.
     """
@@ -208,7 +208,7 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
     worked = time.monotonic() - began - (deadline.paused() - paused)
     limit_came = time_limit is not None and worked >= time_limit
     ended = Termination.INTERRUPTED if interrupted else Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN
-    patience = None if time_limit is None else max(LEAST, time.process_time() - at)
+    patience = None if time_limit is None else max(LEAST, time.process_time() - at, time_limit - worked)
     patience = deadline.IN_HAND if interrupted else patience
     with deadline.within(deadline.IN_HAND if interrupted else None):  # whoever has pressed Ctrl-C waits by the clock
         proof, checked = _proof(facts, problem.encoded.dataset, patience)
