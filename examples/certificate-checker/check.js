@@ -97,7 +97,8 @@ function statements(facts, file, bytes) {
   ];
 }
 
-const OTHER_FILE = "the data file is not the one that the certificate was made of (its SHA-256 differs); it proves its tree here too";
+const OTHER_FILE = "the data file is not the one that the certificate was made of (its SHA-256 differs)";
+const PROVED_HERE = `${OTHER_FILE}; it proves its tree here too`;
 // A file that lacks a part, or is not JSON, ends in an error of the language; one that cannot be read has a code.
 const refusal = (problem) => `refused: ${problem instanceof Refused || problem.code ? problem.message : `the certificate is damaged (${problem.name}: ${problem.message})`}`;
 
@@ -112,17 +113,20 @@ function bytesOf(file) {
 function main([file, given]) {
   if (!file) { console.error("usage: node check.js PROOF.certificate.json [DATA.csv]"); return 2; }
   const [crypto, fs, path] = ["crypto", "fs", "path"].map(require);
+  let other = false;
   try {
     const facts = JSON.parse(fs.readFileSync(file, "utf8")), source = given || path.resolve(path.dirname(file), facts.data.path);
-    for (const line of statements(facts, source, bytesOf(source))) console.log(line);
     const digest = crypto.createHash("sha256").update(fs.readFileSync(source)).digest("hex");
-    if (facts.data.sha256 && facts.data.sha256 !== digest) console.error(OTHER_FILE);
+    other = Boolean(facts.data.sha256) && facts.data.sha256 !== digest;
+    for (const line of statements(facts, source, bytesOf(source))) console.log(line);
+    if (other) console.error(PROVED_HERE);
     return 0;
   } catch (problem) {
     console.error(refusal(problem));
+    if (other) console.error(OTHER_FILE);
     return 1;
   }
 }
 
 if (require.main === module) process.exitCode = main(process.argv.slice(2));
-module.exports = { check, statements, refusal, bytesOf, isPacked, OTHER_FILE, PACKED };
+module.exports = { check, statements, refusal, bytesOf, isPacked, OTHER_FILE, PROVED_HERE, PACKED };

@@ -11,7 +11,15 @@ const UNKNOWN = ["header", "separator", "comment", "skip_lines", "on_bad_line", 
 // What a tree may state of a column.
 const OF_COLUMN = ["name", "kind", "levels", "ordered", "missing_marks", "has_missing", "layout", "decimal"];
 
-const show = (value) => JSON.stringify(value);
+// The terms whose names in the file are not words.
+const NAMES = {
+  columns: "the columns that splits may use", auxiliary: "the auxiliary columns", weights: "the column of weights", missing: "the policy for missing cells",
+  n_rows: "the number of rows", n_dropped_missing: "the number of rows left out for a missing cell",
+  n_dropped_unlabelled: "the number of rows left out without a label or a weight", rows_of_class: "the rows of each class",
+  n_candidate_splits: "the number of splits", all_splits: "whether its splits are all", hold_out: "the share of the rows that is set aside",
+  n_set_aside: "the number of rows that are set aside",
+};
+const show = (value) => (value === null ? "nothing" : JSON.stringify(value));
 
 function expectTerms(facts, data, nCandidateSplits, allSplits, constraints) {
   const found = {
@@ -36,7 +44,7 @@ function expectTerms(facts, data, nCandidateSplits, allSplits, constraints) {
   expect(rows === found.n_rows, `the certificate covers ${show(rows)} rows, but the data file has ${found.n_rows}`);
   for (const key of Object.keys({ ...found, ...facts.of })) {
     const [told, value] = [facts.of[key], found[key]].map((one) => one ?? null); // a key that is absent says null
-    expect(alike(told, value), `it states ${key} as ${told === null ? "nothing" : show(told)}, but of this data it is ${value === null ? "nothing" : show(value)}`);
+    expect(alike(told, value), `it states ${NAMES[key] || key} as ${show(told)}, but of this data it is ${show(value)}`);
   }
 }
 

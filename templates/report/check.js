@@ -17,7 +17,7 @@
       return made[name].exports;
     }
 
-    const { statements, refusal, isPacked, OTHER_FILE, PACKED } = require("./check.js"), { refuse } = require("./values.js");
+    const { statements, refusal, isPacked, OTHER_FILE, PROVED_HERE, PACKED } = require("./check.js"), { refuse } = require("./values.js");
     async function digestOf(bytes) {
       if (!globalThis.crypto || !crypto.subtle) return null;
       return [...new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))].map(v => v.toString(16).padStart(2, "0")).join("");
@@ -32,14 +32,16 @@
       }
     }
     return async function check({ file, facts, largest }) {
+      let digest = null;
       try {
         const bytes = await file.arrayBuffer(), packed = isPacked(file.name, new Uint8Array(bytes));
+        digest = facts.data.sha256 ? await digestOf(bytes) : null;
         const plain = packed ? await unpacked(bytes, largest) : bytes;
-        const lines = statements(facts, file.name, new Uint8Array(plain)), digest = facts.data.sha256 ? await digestOf(bytes) : null;
+        const lines = statements(facts, file.name, new Uint8Array(plain));
         if (digest === null) lines.push("the SHA-256 of the data file was not compared, because the certificate states none or this browser computes none");
-        else lines.push(digest === facts.data.sha256 ? "the data file is the one that the certificate was made of (its SHA-256 is equal)" : OTHER_FILE);
+        else lines.push(digest === facts.data.sha256 ? "the data file is the one that the certificate was made of (its SHA-256 is equal)" : PROVED_HERE);
         return lines;
-      } catch (problem) { return [refusal(problem)]; }
+      } catch (problem) { return [refusal(problem), ...(digest !== null && digest !== facts.data.sha256 ? [OTHER_FILE] : [])]; }
     };
   }
 
@@ -60,7 +62,9 @@
     end = () => { worker.terminate(); URL.revokeObjectURL(place); };
     worker.onmessage = ({ data }) => finish(...data);
     worker.onerror = problem => finish(`refused: ${problem.message || "this browser runs no checker"}`);
-    worker.postMessage({ file, facts: JSON.parse(document.getElementById("certificate").textContent), largest: LARGEST });
+    let facts = null;
+    try { facts = JSON.parse(document.getElementById("certificate").textContent); } catch (problem) { throw new Error(`the certificate in this page is damaged (${problem.message})`); }
+    worker.postMessage({ file, facts, largest: LARGEST });
   }
   button.addEventListener("click", () => {
     const [file] = input.files;

@@ -22,6 +22,7 @@ CHOOSE = """(async () => {
   while (!said.textContent || said.textContent.startsWith("Checking")) await new Promise(soon);
   return [...said.children].map(line => line.textContent);
 })()"""
+OTHER = "the data file is not the one that the certificate was made of (its SHA-256 differs)"
 SAME = "the data file is the one that the certificate was made of (its SHA-256 is equal)"
 
 
@@ -66,14 +67,14 @@ def test_the_page_refuses_other_data_and_names_the_files_that_it_reads(run, brow
     shown = browser.open((run / "m.html").as_uri())
     lines = DATA.decode().splitlines(keepends=True)
     flipped = [re.sub(r"[01](\s*)$", lambda cell: str(1 - int(cell[0][0])) + cell[1], line) for line in lines]
-    (said,) = checked(shown, "monks-1.csv", "".join([*lines[:60], *flipped[60:]]).encode())
-    assert said.startswith("refused: "), said
+    said, other = checked(shown, "monks-1.csv", "".join([*lines[:60], *flipped[60:]]).encode())
+    assert said.startswith("refused: ") and other == OTHER, said
     (said,) = checked(shown, "monks-1.xlsx", DATA)
     assert said.startswith("refused: expected a file that ends in .csv, .tsv, .tab or .txt"), said
     (said,) = checked(shown, "monks-1.csv.gz", DATA)
     assert said == "refused: the data file is packed, and cannot be unpacked here; unpack it first"
-    assert checked(shown, "monks-1.csv", b"") == ["refused: the data file is empty"]
-    assert checked(shown, "monks-1.csv", b"\xff") == ["refused: the data file is not UTF-8 text"]
+    assert checked(shown, "monks-1.csv", b"") == ["refused: the data file is empty", OTHER]
+    assert checked(shown, "monks-1.csv", b"\xff") == ["refused: the data file is not UTF-8 text", OTHER]
     assert checked(shown, "monks-1.csv", gzip.compress(DATA))[0].startswith("proved: ")
     shuffled = checked(shown, "monks-1.csv", "".join([lines[0], *lines[:0:-1]]).encode())
     assert shuffled[0].startswith("proved: ") and "SHA-256 differs" in shuffled[2]
@@ -107,7 +108,7 @@ def test_a_packed_file_is_unpacked_up_to_a_limit(run, browser, tmp_path):
     assert page.count("LARGEST = 2 ** 30") == 1
     (tmp_path / "m.html").write_text(page.replace("LARGEST = 2 ** 30", f"LARGEST = {len(DATA) - 1}"), "utf-8")
     shown = browser.open((tmp_path / "m.html").as_uri())
-    (said,) = checked(shown, "monks-1.csv.gz", gzip.compress(DATA))
+    said, _ = checked(shown, "monks-1.csv.gz", gzip.compress(DATA))
     assert said == f"refused: the data file unpacks to more than {len(DATA) - 1} bytes"
     assert checked(shown, "monks-1.csv", DATA)[0].startswith("proved: ")
 
@@ -150,3 +151,25 @@ def test_the_page_contains_each_file_of_the_checker_unchanged(run):
         text = path.read_text("utf-8").removeprefix("#!/usr/bin/env node\n")
         assert f'"./{path.name}": ' in page and text in page, path
         assert not re.search(r"</script|<!--", text, re.I), "a script of a page cannot contain this"
+
+
+def test_both_checkers_say_that_refused_data_are_not_those_of_the_certificate(run, tmp_path):
+    """A reader who gets a refusal learns whether the data file or only the certificate was changed."""
+    text, facts = DATA.decode(), json.loads((run / "m.certificate.json").read_text())
+    cases = {
+        "data": (facts, text.replace("\n1,", "\n2,", 1), True),
+        "depth": (facts | {"depth": 0}, text, False),
+        "cut": ({key: one for key, one in facts.items() if key != "classes"}, text, False),
+    }
+    for name, (stated, cells, other) in cases.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "monks-1.csv").write_text(cells)
+        (folder / "m.certificate.json").write_text(json.dumps(stated))
+        said = odtc("verify", "--certificate", "m.certificate.json", folder=folder)
+        assert said.code == 1 and ("(its SHA-256 differs)" in said.err) == other, said.err
+        if shutil.which("node"):
+            words = ["node", CHECKER / "check.js", folder / "m.certificate.json"]
+            done = subprocess.run(words, capture_output=True, text=True)
+            assert done.returncode == 1 and done.stderr.startswith("refused: ") and (OTHER in done.stderr) == other
+            assert other or "the certificate is damaged" in done.stderr, done.stderr

@@ -185,6 +185,9 @@ def verify_certificate(path: Path, data: Path | None, time_limit: float | None =
     facts = certificate.read_certificate(path)
     source = facts["data"]
     file, rows = certifying.certified_rows(path, facts, data)
+    digest = fingerprint(file)
+    same = None if source.get("sha256") is None else source["sha256"] == digest
+    other = f"the data file {str(file)!r} is not the one that the certificate was made of (its SHA-256 differs)"
     try:
         phases.begin("checking the certificate")
         with memory.limited("checking the certificate", CertificateError), deadline.budget(time_limit or None):
@@ -194,14 +197,9 @@ def verify_certificate(path: Path, data: Path | None, time_limit: float | None =
             f"{path}: the check had not ended after {time_limit:g} seconds, so nothing is proved; allow more time"
         ) from None
     except CertificateError as problem:
-        raise CertificateError(f"{path}: {problem}") from None
-    digest = fingerprint(file)
-    same = None if source.get("sha256") is None else source["sha256"] == digest
+        raise CertificateError(f"{path}: {problem}{f'; {other}' if same is False else ''}") from None
     if same is False:
-        console.say(
-            f"the data file {str(file)!r} is not the one that the certificate was made of (its SHA-256 differs); it "
-            f"proves its tree here too"
-        )
+        console.say(f"{other}; it proves its tree here too")
     none = proof.infeasible
     paid = {"infeasible": True} if none else {"objective": proof.objective, "bound": proof.bound}
     head = {"verified": True, "optimal": proof.optimal and not none} | paid
