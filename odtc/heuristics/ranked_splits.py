@@ -8,6 +8,7 @@ import numpy as np
 
 from odtc.algorithms.equal_rows import distinct_values
 from odtc.algorithms.near_optimal.fewest_columns import Looks
+from odtc.algorithms.thresholds.few_nodes.shapes import Shape
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base.memory import require_memory
@@ -131,9 +132,9 @@ class RankedSplits:
         ones_left = np.array([side[0] == answers[0] for side, answers in zip(sides, X.T)])
         return HeapTree(split, heap.label.copy(), Beyond(tuple(splits[j] for j in asked), X, ones_left))
 
-    def tree(self, search: RankSearch, topology: CompleteTree) -> HeapTree:
-        """Return the best tree that a search of `ranked` has found."""
-        return self.heap_tree(search.tree(topology.depth), topology)
+    def tree(self, search: RankSearch, topology: CompleteTree, shape: Shape | None = None) -> HeapTree:
+        """Return the best tree that a search of `ranked` has found: of the depth of a topology, or of a shape."""
+        return self.heap_tree(search.tree(topology.depth if shape is None else shape), topology)
 
     def heap_tree(self, nested, topology: CompleteTree) -> HeapTree:
         """Return a tree given as nested (column, rank, left, right), with None for a leaf."""

@@ -135,6 +135,7 @@ KERNELS = (
     "algorithms/constrained/few_splits/four_levels",
     "algorithms/thresholds/block_groups",
     "algorithms/thresholds/depth_two",
+    "algorithms/thresholds/few_nodes/three_leaves",
     "algorithms/thresholds/binary_triples",
     "algorithms/near_optimal/pair_counts",
     "verification/pair_kernel",

@@ -169,31 +169,56 @@ class OrderedNodes:
         TimeLimitReached
             If the time ends before the proof.
         """
+
+        def named(best):
+            cost, column, cut = best
+            return (cost, *self.split(node, column, cut)) if column >= 0 else best
+
+        return named(self._search(self._depth_two, node, limit, lambda best: found(*named(best))))
+
+    def two_splits(self, node: Node, limit: int, found: Callable[[int, int, int, bool], None]):
+        """Return the best tree of two splits on a node, if it costs less than `limit`.
+
+        The parameters and the exceptions are those of `pair`.
+
+        Returns
+        -------
+        (cost, column, rank, right) : the first split, and whether the second one is on its right side; column -2 and
+            `limit` if no tree costs less
+        """
+
+        from odtc.algorithms.thresholds.few_nodes.three_leaves import three_leaves  # most searches never need it
+
+        def named(best):
+            cost, column, cut = best
+            if column < 0:
+                return cost, column, 0, False
+            return *(cost, *self.split(node, column, abs(cut))), cut < 0
+
+        return named(self._search(three_leaves, node, limit, lambda best: found(*named(best))))
+
+    def _search(self, kernel, node, limit, found):
+        """Return the result of a kernel on a node, as of `pair`."""
         told = np.zeros(4, np.int64)
         if node.order.size < (THREAD_ENTRIES if self.ranked.least <= 1 else THREAD_ENTRIES_OF_LEAVES):
-            return self._named(node, self._pair(node.order, limit, told))
-        self._pair(node.order[:1, :0].copy(), limit, told.copy())  # numba compiles here, where Ctrl-C ends it
+            return self._run(kernel, node.order, limit, told)
+        self._run(kernel, node.order[:1, :0].copy(), limit, told.copy())  # numba compiles here, where Ctrl-C ends it
         with ThreadPoolExecutor(1) as pool:
-            seeking = pool.submit(self._pair, node.order, limit, told)
+            seeking = pool.submit(self._run, kernel, node.order, limit, told)
             try:
                 while True:
                     try:
-                        return self._named(node, seeking.result(timeout=threads.LOOK))
+                        return seeking.result(timeout=threads.LOOK)
                     except TimeoutError:
                         deadline.check()
             except BaseException:
                 told[0] = 1
-                found(*self._named(node, seeking.result()))
+                found(seeking.result())
                 raise
 
-    def _named(self, node, best):
-        """Return a tree of depth 2 with its first cut as a split of all entries."""
-        cost, column, cut = best
-        return (cost, *self.split(node, column, cut)) if column >= 0 else best
-
-    def _pair(self, order, limit, told):
+    def _run(self, kernel, order, limit, told):
         ranked = self.ranked
-        cost, column, cut, _ = self._depth_two(
+        cost, column, cut, _ = kernel(
             order,
             ranked.label,
             ranked.gain,

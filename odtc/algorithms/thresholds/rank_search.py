@@ -22,6 +22,7 @@ import numpy as np
 from odtc.algorithms.thresholds import apart, side_by_side
 from odtc.algorithms.thresholds.common_rows import Group
 from odtc.algorithms.thresholds.depth_two import SEVERAL
+from odtc.algorithms.thresholds.few_nodes.shapes import Limited, Shape, Sides, heights_within, levels, sides_of
 from odtc.algorithms.thresholds.open_intervals import Interval, OpenIntervals
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.ranks import NONE, RankedRows, rank_rows
@@ -51,8 +52,8 @@ class Known:
     ----------
     lower : int, lower bound on the cost of these trees
     upper : int, the cost of the best tree found
-    split : (column, rank), its first split; LEAF; or an int, if it is the best tree of this smaller height
-    below : the Known of both sides of this split, or of the trees of the smaller height; () for height 2 and less
+    split : (column, rank), its first split; LEAF; or the shape of less trees of which it is the best one
+    below : the Known of both sides of this split, or of these less trees; () for height 2 and less
     dived, climbed : whether a tree was sought greedily, and whether better trees were sought near it
     points : (column, rank, left, right) of the evaluated splits, with lower bounds on the trees of the height below on
         both sides; 0 for a side that was not searched
@@ -151,14 +152,15 @@ class RankSearch:
     ):
         self.ranked = ranked
         self.check, self.found = check or (lambda: None), found or (lambda upper, lower: None)
-        self.memo: dict[tuple[int, bytes], Known] = {}
+        self.memo: dict[tuple[Shape, bytes], Known] = {}
         self.nodes = _nodes_of(ranked)
         free = memory.available()
         self.room = room or (SOME if free is None else max(SOME, int(PART * free)))
         self.held = self.dropped = self.tallest_dropped = 0
         self.relaxed = RankSearch(replace(ranked, least=1), check, None, self.room) if ranked.least > 1 else None
         self.root = self.nodes.root()
-        self.height = self.evaluated = self.serial = 0
+        self.height: Shape = 0
+        self.evaluated = self.serial = 0
         # Trees of depth 2 sought, where a search for a low bound counts in part; and the number at which a climb ends.
         self.effort = self.climbing = 0.0
         self.began = time.process_time()
@@ -168,13 +170,13 @@ class RankSearch:
         self.fall = 0.0
         self.explaining = False  # True if splits that prove a bound are sought, and no better trees
         # Bounds of the trees for all entries that were found elsewhere (`note_bound`), by height.
-        self.noted: dict[int, int] = {}
+        self.noted: dict[Shape, int] = {}
         self.levels: dict[int, np.ndarray] = {}  # results of `_level`, by column
         self.given_up: set[int] = set()  # heights for which the proof for all entries takes too long
         # By height and node: the cuts that were evaluated before, by column, with bounds of both sides.
         self.evaluated_before: dict[tuple[int, bytes], dict[int, dict[int, Any]]] = {}
 
-    def solve(self, height: int, need: int = NONE, cost_first: bool = False) -> Known:
+    def solve(self, height: Shape, need: int = NONE, cost_first: bool = False) -> Known:
         """Find the best tree of at most this height for all entries, or a bound of at least `need`. If `check` ends the
         search, `known` returns the results so far. With `cost_first`, the search ends when no tree has a lower cost, if
         a tree of the same cost with fewer branch nodes is found more quickly afterwards."""
@@ -210,7 +212,7 @@ class RankSearch:
         """Store a bound of the trees of this height for all entries that was found elsewhere."""
         self.noted[height] = max(lower, self.noted.get(height, 0))
 
-    def lower(self, height: int) -> int:
+    def lower(self, height: Shape) -> int:
         """Return a lower bound on the cost of trees of this height for all entries."""
         known = self.known(height)
         return max(known.lower, min(known.upper, self.noted.get(height, 0)))
@@ -262,19 +264,23 @@ class RankSearch:
         finally:
             self.climbing = 0.0
 
-    def known(self, height: int) -> Known:
+    def known(self, height: Shape) -> Known:
         """Return the knowledge about the trees of this height for all entries, also after an interruption."""
         best = self.entry(self.root, height)
-        for less in range(height):
+        for less in heights_within(height):
             known = self.entry(self.root, less)
             best.improve(known.upper, less, known)
         return best
 
-    def value(self, node, height: int, need: int = NONE) -> Known:
+    def value(self, node, height: Shape, need: int = NONE) -> Known:
         """Return the best tree of this height on a node, or a bound of at least `need`."""
-        known, need = self.entry(node, height), self.ranked.wanted(height, need)
+        known, need = self.entry(node, height), self.ranked.wanted(levels(height), need)
         if known.lower < self.cutoff(node, height, need, known):
-            if height == 1:
+            if isinstance(height, Limited):
+                from odtc.algorithms.thresholds.few_nodes.divided_nodes import search_limited
+
+                search_limited(self, node, height, need, known)
+            elif height == 1:
                 self._stump(node, known)
             elif height == 2:
                 self._pair(node, need, known)
@@ -282,7 +288,7 @@ class RankSearch:
                 self._tall(node, height, need, known)
             else:
                 self._deep(node, height, need, known)
-            known.lower = min(known.upper, self.ranked.lifted(height, known.lower))
+            known.lower = min(known.upper, self.ranked.lifted(levels(height), known.lower))
         return known
 
     def is_settled(self, known: Known) -> bool:
@@ -290,7 +296,7 @@ class RankSearch:
         nodes."""
         return known.lower // self.ranked.scale >= known.upper // self.ranked.scale
 
-    def tree(self, height: int):
+    def tree(self, height: Shape):
         """Return the best tree found, as nested (column, rank, left, right), with None for a leaf."""
         return self._tree(self.root, self.known(height), height)
 
@@ -299,19 +305,19 @@ class RankSearch:
         return self._tree(node, self.value(node, height), height)
 
     def _tree(self, node, known, height):
-        while isinstance(known.split, int):
+        while not isinstance(known.split, tuple):
             height, known = known.split, known.below[0]
         if known.split == LEAF:
             return None
         column, rank = known.split
-        sides = self.nodes.sides(node, column, rank)
-        below = known.below or [self.value(side, height - 1) for side in sides]
-        trees = [self._tree(side, one, height - 1) for side, one in zip(sides, below)]
+        sides, heights = self.nodes.sides(node, column, rank), sides_of(height)
+        below = known.below or [self.value(side, less) for side, less in zip(sides, heights)]
+        trees = [self._tree(side, one, less) for side, one, less in zip(sides, below, heights)]
         # With sums over pairs of splits, a split may leave one side empty, if no other tree costs less.
         kept = [tree for tree, side in zip(trees, sides) if side.n]
         return (column, rank, *trees) if len(kept) == 2 else kept[0]
 
-    def entry(self, node, height: int) -> Known:
+    def entry(self, node, height: Shape) -> Known:
         """Return the knowledge about the trees of this height on a node so far."""
         known = self.memo.get((height, node.key))
         if known is None:
@@ -326,13 +332,13 @@ class RankSearch:
         """Drop half of the memory: results of little height first, the oldest first, and none for all entries."""
         size = {key: ENTRY + len(key[1]) + POINT * len(known.points) for key, known in self.memo.items()}
         self.held = sum(size.values())
-        for key in sorted((key for key in size if key[1] != self.root.key), key=lambda key: key[0]):
+        for key in sorted((key for key in size if key[1] != self.root.key), key=lambda key: levels(key[0])):
             if 2 * self.held <= self.room:
                 break
             self.held -= size[key]
             self.memo.pop(key).points = []  # the rest of the result may still be part of the best trees of other nodes
             self.dropped += 1
-            self.tallest_dropped = max(self.tallest_dropped, key[0])
+            self.tallest_dropped = max(self.tallest_dropped, levels(key[0]))
 
     def node_of(self, inside: np.ndarray):
         """Return the node of these entries, bool (entries,)."""
@@ -345,7 +351,7 @@ class RankSearch:
         """Return the knowledge about the trees of this height on one side of a cut, or a bound of at least `need`."""
         key, part = self.nodes.part(node, column, cut, right)
         known = self.memo.get((height, key))
-        if known is not None and known.lower >= min(known.upper, self.ranked.wanted(height, need)):
+        if known is not None and known.lower >= min(known.upper, self.ranked.wanted(levels(height), need)):
             return known
         return self.value(self.nodes.child(node, key, part), height, need)
 
@@ -434,7 +440,7 @@ class RankSearch:
             return
         if greedily:
             self._climb(node, height, below)
-        intervals = OpenIntervals(self._columns(node, below, known), self.raising)
+        intervals = OpenIntervals(self.intervals(node, (below, below), known), self.raising)
         if apart.pays(self, node, height):
             apart.halve(self, node, height, need, known, intervals)
             return
@@ -453,13 +459,13 @@ class RankSearch:
             for half in self.halved(node, height, need, known, chosen, evaluated):
                 intervals.add(half)
 
-    def cutoff(self, node, height: int, need: int, known: Known) -> int:
+    def cutoff(self, node, height: Shape | Sides, need: int, known: Known) -> int:
         """Return the bound that ends the search of a node: the cost of its best tree, or `need`. With `cost_first`, the
         root may end at this cost without the branch nodes (`odtc.algorithms.thresholds.ranks.RankedRows.goal`)."""
         best = min(known.upper, need)
         return self.ranked.goal(best) if self.cost_first and node is self.root and height == self.height else best
 
-    def tell(self, node, height: int, known: Known) -> None:
+    def tell(self, node, height: Shape, known: Known) -> None:
         """Report the trees of all entries to `found`."""
         if node is self.root and height == self.height:
             self.found(known.upper, known.lower)
@@ -602,15 +608,23 @@ class RankSearch:
                 break
         return known
 
-    def _columns(self, node, below, known):
-        """Return one interval for all cuts of each column; the best tree's first split comes first in its interval."""
+    def intervals(self, node, below: tuple[Known, Known], known: Known) -> list[Interval]:
+        """Return one interval for all cuts of each column; the best tree's first split comes first in its interval.
+
+        Parameters
+        ----------
+        node : of `nodes`
+        below : (Known, Known), of the trees of the left and the right side on all entries of the node
+        known : Known, of the trees that are sought
+        """
         blocks, _, weight, rows = self.nodes.cuts(node)
         heap, price, least = [], self.ranked.price, self.ranked.least
+        left, right = (side.lower for side in below)
         first = (-1, 0)
-        for split in (below.split, known.split):
-            if not isinstance(split, int) and split != LEAF:
+        for split in (*(side.split for side in below), known.split):
+            if isinstance(split, tuple) and split != LEAF:
                 first = split[0], self.nodes.cut_of(node, *split)
-        low, high = End(0, 0, below.lower, 0, 0), End(node.weight, below.lower, 0, 0, 0)
+        low, high = End(0, 0, right, 0, 0), End(node.weight, left, 0, 0, 0)
         low.paid = high.paid = NONE
         for column in range(len(blocks)):
             a, z = 1, int(blocks[column]) - 1
@@ -619,12 +633,12 @@ class RankSearch:
                 z = min(z, int(np.searchsorted(rows[column, : z + 2], node.rows - least, side="right")) - 1)
             if a <= z:
                 place = first[1] if column == first[0] and a <= first[1] <= z else 0
-                bound = price + max(0, 2 * below.lower - node.weight)
+                bound = price + max(0, left + right - node.weight)
                 if z - a < FEW_CUTS and not place:
                     # A side costs at least the cost of the node minus the weight of the other side. The interval of the
                     # best tree's first split keeps a lower bound, so that it comes first.
                     cuts = weight[column, a : z + 1].tolist()
-                    bound = max(bound, price + below.lower - max(min(w, node.weight - w) for w in cuts))
+                    bound = max(bound, price + min(max(left - node.weight + w, right - w) for w in cuts))
                 heap.append((bound, -node.weight - (place > 0), self._number(), column, a, z, low, high, place))
         return heap
 
@@ -650,7 +664,8 @@ class RankSearch:
         every = _Every(0, NONE)
         every.split = []
         self._note_cuts(node, height)
-        heap = self._columns(node, self.value(node, height - 1), Known(0, NONE))
+        below = self.value(node, height - 1)
+        heap = self.intervals(node, (below, below), Known(0, NONE))
         heapify(heap)
         while heap:
             self.check()
@@ -789,7 +804,7 @@ class RankSearch:
         left = max(low.grown, high.left - (high.weight - weight))
         right = max(high.grown_right, low.right - (weight - low.weight))
         before = self.evaluated_before.get((height, node.key), {}).get(column, {}).get(cut, (0, 0))
-        bounds, found = [max(left, before[0]), max(right, before[1])], [None, None]
+        bounds, found, below = [max(left, before[0]), max(right, before[1])], [None, None], sides_of(height)
         # True if the bound of a side serves only the cut itself: no cuts are left behind it, which the left side also
         # bounds, or before it, which the right side also bounds.
         just = [last[1] or any(before), last[0] or any(before)]
@@ -805,7 +820,7 @@ class RankSearch:
             if aims and turn < 2 and bounds[one] < goal:
                 goal = min(goal, int(AIM * self._expected(node, column, cut, one)))
             if bounds[one] < goal:
-                found[one] = self._side(node, column, cut, one, height - 1, goal)
+                found[one] = self._side(node, column, cut, one, below[one], goal)
                 bounds[one] = max(bounds[one], found[one].lower)
         split = self.nodes.split(node, column, cut)
         known.points.append((*split, *(side.lower if side else 0 for side in found)))
@@ -814,7 +829,7 @@ class RankSearch:
             known.improve(self._joined(found), split, *found)
         if self.relaxed is None:
             return End(weight, *bounds)
-        grown = [self.relaxed._side(node, column, cut, one, height - 1, goals[one]).lower for one in (False, True)]
+        grown = [self.relaxed._side(node, column, cut, one, below[one], goals[one]).lower for one in (False, True)]
         return End(weight, *bounds, *grown)
 
     def _expected(self, node, column, cut, right) -> float:
@@ -832,5 +847,5 @@ def compile_now() -> None:
             for weight in (np.ones(200), random.integers(2**29, 2**30, 200)):  # sums in 32 and in 64 bits
                 search = RankSearch(rank_rows(rank, loss * weight[:, None]))
                 search.dive(4)
-                for height in (2, 3, 4):
-                    search.solve(height)
+                for shape in (2, 3, 4, Limited(2, 2)):
+                    search.solve(shape)

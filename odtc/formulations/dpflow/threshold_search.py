@@ -19,6 +19,7 @@ import numpy as np
 from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, NoTree, TooMany
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds import early_bound
+from odtc.algorithms.thresholds.few_nodes.shapes import Shape, named
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
@@ -113,7 +114,9 @@ class ThresholdSearch:
         splits = RankedSplits(problem.encoded, self.costs.price, least_rows(problem), self.costs.loss, keep)
         self.scales = splits.scales
         self.began = self.told = time.monotonic()
-        self.height, self.proved = 0, []
+        self.shape: Shape = problem.topology.depth  # of the trees that are sought
+        self.height: Shape = 0  # of the trees that are searched at the moment
+        self.proved: list[int] = []
         self.priced: tuple[HeapTree | None, float] | None = None
         self.early: early_bound.EarlyBound | None = None  # of `run_for_bound`
         # Proofs for deep trees seldom end, so a search for fewer branch nodes would go on until the time limit.
@@ -139,7 +142,7 @@ class ThresholdSearch:
 
     @property
     def _lower(self) -> int:
-        return self.search.lower(self.problem.topology.depth)
+        return self.search.lower(self.shape)
 
     def _paid(self, cost: int) -> float:
         """Return the approximate objective of a tree of this cost in the search."""
@@ -148,31 +151,30 @@ class ThresholdSearch:
     @property
     def upper(self) -> float:
         """Return the objective of the best tree so far."""
-        found = self._paid(self.search.known(self.problem.topology.depth).upper)
+        found = self._paid(self.search.known(self.shape).upper)
         return found if self.start is None else min(found, self._start_cost())
 
     @property
     def phase(self) -> str:
         """Return the proved part, and the results for the depth that is searched, as text."""
-        if self.height == self.problem.topology.depth:
+        if self.height == self.shape:
             cost, bound = self.upper, self.bound
         else:
             known = self.search.known(self.height)
             cost, bound = map(self._paid, (known.upper, known.lower))
         # A tree of less depth that costs more than the best is not reported; at first it is one leaf.
         found = f"objective {cost:.6g}, " if cost <= self.upper else ""
-        searched = f"depth {self.height}: {found}bound {min(cost, bound):.6g}"
+        searched = f"depth {named(self.height)}: {found}bound {min(cost, bound):.6g}"
         return ", ".join([*(f"depth {height} proved" for height in self.proved[-1:]), searched])
 
     def run(self) -> Searched:
         """Search until the proof, the end of the time (odtc.base.deadline) or Ctrl-C."""
-        depth = self.problem.topology.depth
         ended: BaseException | None = None
         try:
-            self._phases(depth)
+            self._phases()
         except (TimeLimitReached, KeyboardInterrupt) as error:
             ended = error
-        heap, _ = self._best(depth)
+        heap, _ = self._best()
         interrupted = isinstance(ended, KeyboardInterrupt)
         if interrupted:
             deadline.end_soon(deadline.IN_HAND if self.limit else deadline.GRACE)  # the following steps have a moment
@@ -189,7 +191,7 @@ class ThresholdSearch:
         self.tell = tell
         with deadline.cut_short():
             bound_first(self.search, early, depth)
-        heap, _ = self._best(depth)
+        heap, _ = self._best()
         return self._ended(heap, self._exact_bound, deadline.is_interrupted())
 
     def _certified(self, found: Searched) -> Searched:
@@ -262,7 +264,7 @@ class ThresholdSearch:
             ended = error
             if isinstance(error, KeyboardInterrupt):
                 deadline.end_soon(deadline.IN_HAND)
-        return again.smallest(again._best(depth)[0], bound, ended)
+        return again.smallest(again._best()[0], bound, ended)
 
     def _is_deep(self, ranked: RankedRows) -> bool:
         """Return whether to spend the time mainly on better trees, because a proof would seldom end. Over few binary
@@ -286,7 +288,7 @@ class ThresholdSearch:
         """Return whether it is proved that no tree costs less than the best one. A tree of equal cost may still have
         fewer leaves; if the search counts branch nodes, its further work is limited from then on."""
         scale = self.ranked.scale
-        best = min(self.search.known(self.problem.topology.depth).upper, self.need)
+        best = min(self.search.known(self.shape).upper, self.need)
         proved = self._lower // scale >= best // scale
         if proved and scale > 1 and self.limit is None:
             evaluations, looks = self._limit_from_here()
@@ -343,7 +345,8 @@ class ThresholdSearch:
                 self.start = found
         self._try(COARSE, lambda: self.search.plant(depth, tree.nested()))
 
-    def _phases(self, depth):
+    def _phases(self) -> None:
+        depth = self.problem.topology.depth
         timed, self.height = deadline.seconds_left() is not None, depth
         nodes = self.search.nodes
         if nodes.solves(depth) and not nodes.is_long(self.search.root, depth):  # by a kernel, as fast as a bound
@@ -485,8 +488,8 @@ class ThresholdSearch:
         units = ceil((paid - Fraction(self.ranked.floor)) / (Fraction(self.ranked.unit) * scale))
         return max(0, units) * scale + (heap.n_branch_nodes if scale > 1 else 0)
 
-    def _best(self, depth) -> tuple[HeapTree, float]:
-        found = self.splits.tree(self.search, self.problem.topology)
+    def _best(self) -> tuple[HeapTree, float]:
+        found = self.splits.tree(self.search, self.problem.topology, self.shape)
         paid = objective(self.problem, found)
         if self.start is not None:
             known = self._start_cost()
@@ -504,7 +507,7 @@ class ThresholdSearch:
         self._say()
 
     def _found(self, upper, lower):
-        if self.limit is None and self.search.height == self.problem.topology.depth:
+        if self.limit is None and self.search.height == self.shape:
             self._is_proved()
         self._say()
 

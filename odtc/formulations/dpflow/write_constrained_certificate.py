@@ -243,20 +243,39 @@ def certificate_of(
         search = engine
     if search is not None and (make := certify_found(problem, search, heap, unit, apart)) is not None:
         return make, ""
+    if isinstance(engine, OneSplitSearch) and _may_be_certified(problem, apart):
+        return lambda: _certified_again(problem, heap), ""
+    return None, only_proof(problem, apart)
+
+
+def _may_be_certified(problem: Problem, apart: list[int] | None) -> bool:
+    """Return whether a certificate supports a problem of this size."""
+    n_candidate_splits, rows = problem.encoded.n_candidate_splits, problem.encoded.dataset.n_rows
+    return _holds(problem) and small_enough(_height(problem), n_candidate_splits, rows, apart)
+
+
+def only_proof(problem: Problem, apart: list[int] | None = None) -> str:
+    """Return why a search that has no multipliers for every case makes no certificate, and what to do.
+
+    Parameters
+    ----------
+    problem : Problem
+    apart : list of int or None
+        The number of splits of each set of columns, if the sets can be checked separately.
+    """
     alone = "the search is the only proof"
     if not _holds(problem):
-        return None, f"{alone}: no certificate supports these constraints, this depth or this encoding"
-    if not small_enough(depth, n_candidate_splits, rows := problem.encoded.dataset.n_rows, apart):
-        return None, (
+        return f"{alone}: no certificate supports these constraints, this depth or this encoding"
+    if not _may_be_certified(problem, apart):
+        n_candidate_splits, rows = problem.encoded.n_candidate_splits, problem.encoded.dataset.n_rows
+        return (
             f"{alone}: {count_of(n_candidate_splits, 'split')} of {count_of(rows, 'row')} are too many for a "
-            f"certificate of depth {depth} under constraints; use fewer ({option('encoding', 'auto:bins=8')})"
+            f"certificate of depth {_height(problem)} under constraints; use fewer "
+            f"({option('encoding', 'auto:bins=8')})"
         )
-    if isinstance(engine, OneSplitSearch):
-        return lambda: _certified_again(problem, heap), ""
     return (
-        None,
         f"{alone}: it did not store multipliers for every case; {command('certify')} searches again and writes a "
-        "certificate",
+        "certificate"
     )
 
 

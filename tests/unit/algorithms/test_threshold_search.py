@@ -655,7 +655,7 @@ def test_proofs_that_are_not_begun_leave_the_bound_its_seconds(depth, ends, monk
             search.search, "solve", lambda height, need=0, cost_first=False: search.search.known(height)
         )
         with contextlib.nullcontext() if limit is None else deadline.within(limit):
-            search._phases(depth)
+            search._phases()
         return spent
 
     now, before = seconds(5, 60.0), seconds(99, 60.0)

@@ -1,0 +1,1 @@
+"""Trees with few branch nodes, in a search over thresholds."""
