@@ -420,6 +420,7 @@ def test_a_refit_inherits_constraints_columns_and_limits_and_prints_what_differs
     )
     assert [one["constraint"] for one in again.facts["constraint_values"]] == ["branch_nodes <= 1"]
     assert "'branch_nodes <= 1' instead of " in again.err and "leaf_rows >= 12" in again.err
+    assert "--start new.tree.json instead of --start old.tree.json" in again.err
     free = command(
         "refit", "old.tree.json", "now.csv", "-o", "free", "--forget", "constraint", "--json", folder=tmp_path
     )

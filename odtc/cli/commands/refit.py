@@ -99,7 +99,7 @@ def refit(
     )
     if not _named(context) & set(LAYOUT):
         spec = replace(spec, reading=refitting.fitting_reading(data, spec.reading, spec.reading.layout, old))
-    notes = notes_on(spec)
+    notes = notes_on(spec.with_model(start=str(tree)))
     spec = with_rows_to_test(refitting.for_tree(spec, old, tree), test)
     dataset = refitting.read_new(data, spec.reading, old)
     if old_data is None and (old_data := data_of_tree(tree)) is not None:
