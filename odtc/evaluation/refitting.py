@@ -68,7 +68,8 @@ class Distance:
 
     @property
     def order(self) -> tuple[float, float]:
-        return round(self.rows, 12), round(self.splits, 12)
+        # Up to rounding: to 12 digits rather than decimals, because numbers have any unit.
+        return float(f"{self.rows:.12g}"), float(f"{self.splits:.12g}")
 
     def to_json(self) -> dict:
         return {"answers" if self.numbers else "rows": self.rows, "splits": self.splits}

@@ -138,6 +138,26 @@ def test_labels_may_differ_from_the_cheapest_as_long_as_the_budget_lasts(seed, t
         assert done.distance.rows <= min((answer != said).mean() for answer in near) + 1e-12
 
 
+@pytest.mark.parametrize("seed", [5, 8, 9])
+def test_the_closest_tree_is_the_same_in_each_unit_of_a_number(seed):
+    """With numbers of the order of 1e-13 all distances counted as 0, so the tree that shares most splits was called the
+    closest."""
+
+    def table(seed, unit):
+        draw = np.random.default_rng(seed)
+        a, b = draw.integers(0, 7, 40), draw.integers(0, 4, 40)
+        y = ((a > 3) + (b > 1) * 0.5 + draw.random(40).round(2)) * unit
+        return odtc.read(pd.DataFrame({"a": a, "b": b, "y": y}), task="regression")
+
+    def distance(unit):
+        spec = RunSpec(ReadingSpec(task="regression"), ModelSpec(model="auto", depth=2))
+        old = odtc.fit(table(seed, unit), depth=2).tree
+        found = refit(spec, old, table(seed + 100, unit), "40%", 200).distance
+        return found.rows / unit, found.splits
+
+    assert distance(2.0**-44) == pytest.approx(distance(1.0))
+
+
 @pytest.mark.parametrize("written", ["petal width (cm)", "petal length (cm)"])
 def test_on_its_own_rows_a_tree_stays_as_it_was_written(written, tmp_path):
     """Two columns separate the first class from the others: the column of the old tree is kept, whichever it is."""
