@@ -31,7 +31,9 @@ def new_file(path: str | PathLike[str], option: str = "-o") -> Iterator[BinaryIO
     try:
         if path.is_dir() and (commit.follows_links() or not path.is_symlink()):
             raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")
-        if commit.follows_links() and path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        if commit.follows_links() and _is_special(path):
+            if commit.open_stage() is not None:  # several files, of which the user named only the stem
+                raise _no_file(path)
             with open(path, "wb") as stream:
                 yield stream
             return
@@ -94,6 +96,17 @@ def require_writable_stem(stem: str | PathLike[str], suffix: str) -> None:
     path = Path(f"{stem}{suffix}")
     settle(path)
     _expect_place(path, repr(f"{stem}.*"))
+    if commit.follows_links() and _is_special(path):
+        raise _no_file(path)
+
+
+def _is_special(path: Path) -> bool:
+    """Return whether a pipe or a device has this name, or a link leads to one."""
+    return path.exists() and not path.is_dir() and not path.is_file()
+
+
+def _no_file(path: Path) -> OutputError:
+    return OutputError(f"cannot write {str(path)!r}: it is a pipe or a device; remove it, or name others with -o")
 
 
 def _expect_place(path: Path, named: str) -> None:

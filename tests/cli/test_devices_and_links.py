@@ -143,6 +143,25 @@ def test_a_default_name_that_is_a_pipe_or_a_device_is_replaced(kind, work):
     assert not any((work / "folder").iterdir())
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("fit t.csv --depth 1 -o m", "m.tree.json"),
+        ("fit t.csv --depth 1 -o m", "m.run.json"),
+        ("certify t.csv --depth 1 -o m", "m.certificate.json"),
+        ("build t.csv --model flowoct --depth 1 -o s", "s.mps"),
+        ("build t.csv --model flowoct --depth 1 -o s", "s.odt.json"),
+    ],
+)
+def test_a_pipe_with_the_name_of_a_file_of_a_stem_is_refused(words, name, work):
+    """It was opened, and waited for a reader for ever."""
+    (work / name).unlink(missing_ok=True)
+    os.mkfifo(work / name)
+    before = contents(work)
+    assert f"cannot write '{name}': it is a pipe or a device" in refused(ended(*words.split(), folder=work))
+    assert contents(work) == before and (work / name).is_fifo()
+
+
 def test_finished_tasks_are_not_kept_or_deleted_behind_a_link(work):
     (work / "folder" / "precious.json").write_text("{}")
     for name, words in {
