@@ -69,6 +69,14 @@ def test_the_column_of_the_example_is_told():
     )
 
 
+def test_the_likelier_of_two_plausible_meanings_is_told():
+    """On 210 rows of the example the numbers may be probabilities of one action, too, and the advice was to name a
+    column for each action, which the file does not have."""
+    how = {"task": "policy", "treatment": "letter", "outcome": "paid", "scores": "ips", "hold_out": 0.3}
+    (text,) = [note.text for note in notes_on(read(CHECKOUT / "examples/policy/letters.csv", **how))]
+    assert text.startswith("column 'chance' looks like the probability of the action that a row received")
+
+
 def test_the_estimator_warns_of_both():
     frame = campaign(0, mail=1)
     X, chance = pd.DataFrame({name: frame[name] for name in ("visits", "age", "mail")}), frame["mail"].to_numpy()

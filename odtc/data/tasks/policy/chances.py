@@ -101,14 +101,13 @@ def _action_of(name: str, chance: np.ndarray, taken: np.ndarray, n_actions: int)
     otherwise None."""
     if len(chance) < LEAST or not ((chance > 0) & (chance < 1)).all() or np.ptp(chance) == 0:
         return None
-    ahead = NAMED_AHEAD if NAMES.search(name) else AHEAD
-    for action in range(n_actions):
-        if _fits(chance, taken == action, ahead):
-            return action
-    if not _is_received(chance, taken, n_actions):
-        return None
-    plain = np.bincount(taken, minlength=n_actions) / len(taken)
-    return -1 if np.log(chance).sum() - np.log(plain[taken]).sum() > ahead else None
+    # How far each meaning that the rows do not contradict is ahead of plain shares: on few rows several may be.
+    found = {action: _gain(chance, taken == action) for action in range(n_actions)}
+    if _is_received(chance, taken, n_actions):
+        plain = np.bincount(taken, minlength=n_actions) / len(taken)
+        found[-1] = np.log(chance).sum() - np.log(plain[taken]).sum()
+    best = max(found, key=found.__getitem__)
+    return best if found[best] > (NAMED_AHEAD if NAMES.search(name) else AHEAD) else None
 
 
 def _is_received(chance: np.ndarray, taken: np.ndarray, n_actions: int) -> bool:
@@ -122,17 +121,16 @@ def _is_received(chance: np.ndarray, taken: np.ndarray, n_actions: int) -> bool:
     return True
 
 
-def _fits(chance: np.ndarray, received: np.ndarray, ahead: float) -> bool:
-    """Return whether numbers between 0 and 1 are plausible probabilities of the events in `received`."""
+def _gain(chance: np.ndarray, received: np.ndarray) -> float:
+    """Return the gain of log likelihood of numbers between 0 and 1 as probabilities of the events in `received` over
+    one probability for all rows; minus infinity if they are not plausible."""
     share = received.mean()
     if share in (0, 1):
-        return False
+        return -np.inf
     likely = np.log(np.where(received, chance, 1 - chance)).sum()
     alike = len(chance) * (share * np.log(share) + (1 - share) * np.log(1 - share))
-    if likely - alike <= ahead:
-        return False
     ends = np.unique(np.quantile(chance, np.linspace(0, 1, GROUPS + 1)[1:-1], method="lower"))
     group = np.searchsorted(ends, chance)
     said, spread = np.bincount(group, chance), np.bincount(group, chance * (1 - chance))
     seen = np.bincount(group, received, len(said))
-    return bool((np.abs(seen - said) <= NEAR * np.sqrt(spread)).all())
+    return likely - alike if (np.abs(seen - said) <= NEAR * np.sqrt(spread)).all() else -np.inf
