@@ -1,5 +1,6 @@
 """Code for people: probabilities as quotients, and a comment that states data, date, claim and digest."""
 
+import contextlib
 import hashlib
 import os
 import re
@@ -12,6 +13,7 @@ import pytest
 
 import odtc
 from odtc.base.templates.filters import Share, c_number, java_number, js_value, py_value, quotient, r_number, sql_number
+from tests.command_line import CHECKOUT
 from tests.command_line import odtc as command
 
 CODE = ("sql", "python", "c", "java", "javascript", "r", "pmml", "dot", "latex")
@@ -95,3 +97,18 @@ def test_a_hostile_file_name_stays_in_the_comment(run, to, name, words):
     (folder / name).write_text(command("export", "m.tree.json", "--to", to, folder=folder).out, encoding="utf-8")
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_numbers_that_a_database_stores_as_text_are_cast_as_the_page_says(tmp_path):
+    """SQLite imports a CSV file as text, and the query of numbers then returned other leaves without an error."""
+    lines = ["age,y", *(f"{cell},{'old' if cell > 9.5 else 'young'}" for cell in (1.5, 2, 9, 10, 11, 25, 80))]
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    assert command("fit", "d.csv", "--depth", 1, "-o", "m", folder=tmp_path).code == 0
+    query = command("export", "m.tree.json", "--to", "sql", folder=tmp_path).out
+    assert "-- Columns of numbers need a numeric type" in query
+    cast = re.search(r"CAST\(NULLIF\(.*?AS \"age\"", (CHECKOUT / "docs/how-to/sql.md").read_text())[0]
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
+        base.execute('CREATE TABLE raw ("age" TEXT)')
+        base.executemany("INSERT INTO raw VALUES (?)", [("9",), ("10",), ("80",), ("",)])
+        base.execute(f'CREATE VIEW "data" AS SELECT {cast} FROM raw')
+        assert [row[-1] for row in base.execute(query)] == ["young", "old", "old", None]
