@@ -306,7 +306,11 @@ def _column(feature: Feature, table, at: int, role: str, splits: int | None) -> 
         low, high = (
             known[np.searchsorted(n_below, half, "right")] for half in ((n_below[-1] - 1) // 2, n_below[-1] // 2)
         )
-        values = f"{show_number(known[0])} to {show_number(known[-1])}, median {_short(low + (high - low) / 2)}"
+        first, last, median = known[0], known[-1], low + (high - low) / 2
+        if feature.is_date:  # the mean of the numbers of two dates may not be a date
+            values = f"{feature.show(first)} to {feature.show(last)}, median {feature.show_threshold(median)}"
+        else:
+            values = f"{show_number(first)} to {show_number(last)}, median {_short(median)}"
     else:
         values = _listed(feature.name, [feature.levels[int(at)] for at in known], counts.tolist(), feature.codebook)
     text = None if feature.codebook is None else feature.codebook.columns.get(feature.name)

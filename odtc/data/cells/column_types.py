@@ -126,7 +126,7 @@ def cells_as_text(series: pl.Series, place: str) -> pl.Series:
         pass
     raise DataError(
         f"expected numbers, words, booleans or dates in column {series.name!r} of {place}, got the type "
-        f"{series.dtype}; convert or remove the column"
+        f"{series.dtype}; convert the column, or leave it out with {option('ignore')}"
     )
 
 
