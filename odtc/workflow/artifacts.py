@@ -37,6 +37,16 @@ def write_tree(tree: Tree, path) -> Path:
     return path
 
 
+def write_imported(tree: Tree, path: Path) -> None:
+    """Write a tree that no run of odtc made; the solution and the record of a tree that it replaces are removed."""
+    if not path.name.endswith(TREE):
+        write_tree(tree, path)
+        return
+    with together(stem := str(path).removesuffix(TREE)):
+        forget_solution(stem)
+        write_tree(tree, path)
+
+
 def _holds(path: Path, text: str) -> bool:
     """Return whether a file has this text; False if it cannot be read, or is a pipe, which would wait for a writer."""
     try:

@@ -530,3 +530,12 @@ def test_numbers_and_classes_are_not_taken_for_one_another(tmp_path):
     numbers = replace(data, task="regression", classes=("mean",), sums=np.ones((3, 5)))
     with pytest.raises(TreeError, match="task=.regression., as 'c' was read for, got one for task=.classification."):
         import_tree(DecisionTreeClassifier(max_depth=1).fit([[1.0], [2.0], [3.0]], ["no", "yes", "no"]), numbers)
+
+
+def test_an_imported_tree_has_no_record_of_the_run_whose_tree_it_replaces(tmp_path):
+    """The record stayed, and a note asked to restore the record of the imported tree, which never had one."""
+    for depth, stem in ((1, "old"), (2, "run")):
+        assert command("fit", IRIS, "--depth", depth, "-o", stem, folder=tmp_path).code == 0
+    assert command("import", "old.tree.json", "--data", IRIS, "-o", "run", folder=tmp_path).code == 0
+    assert [path.name for path in tmp_path.glob("run.*")] == ["run.tree.json"]
+    assert "record" not in command("explain", "run", IRIS, folder=tmp_path).err

@@ -45,7 +45,7 @@ def import_(
     from odtc.data.reading import read_as
     from odtc.data.task import TASKS
     from odtc.trees.importing import import_tree, read_foreign, task_of_source
-    from odtc.workflow.artifacts import write_tree
+    from odtc.workflow.artifacts import write_imported
     from odtc.workflow.results.facts import TreeFacts
 
     path = tree_path(o) if o else Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
@@ -55,7 +55,7 @@ def import_(
     task = TASKS.get(name := name if asked == CLASSIFICATION else asked)
     dataset = read_as(data, replace(spec.reading, task=name))
     tree = import_tree(source, dataset)
-    write_tree(tree, path)
+    write_imported(tree, path)
     facts = {
         "data": dataset.name,
         "n_rows": dataset.n_rows,
