@@ -100,6 +100,16 @@ class Note:
         return {"column": self.column, "kind": self.kind, "text": self.text}
 
 
+def _of_column(name: str, kind: str, text: str, of_many: str = "") -> Note:
+    """Return a remark that begins with the name of its column."""
+    return Note(name, kind, f"column {name!r} {text}", of_many)
+
+
+def _of_target(dataset: Dataset, kind: str, text: str) -> Note:
+    """Return a remark that begins with the name of the target."""
+    return Note(dataset.target, kind, f"the target {dataset.target!r} {text}")
+
+
 def notes_on(dataset: Dataset) -> list[Note]:
     """Return the remarks on a data set. With a deadline, remarks for which there is no time are left out.
 
@@ -158,7 +168,7 @@ def notes_on_columns(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]
     texts = {feature.name: OF_WORDS if feature.kind == CATEGORICAL else OF_NUMBERS for feature in features}
     found = [note for remark in (_identifiers, _levels, _numbers_for_missing) for note in remark(rows)]
     return [
-        replace(note, text=f"column {note.column!r} {texts[note.column][note.kind]}")
+        _of_column(note.column, note.kind, texts[note.column][note.kind])
         for note in found
         if note.kind in texts[note.column]
     ]
@@ -177,7 +187,7 @@ def notes_on_classes(dataset: Dataset) -> list[Note]:
     list of Note
         Of the kinds "leak" and "imbalance"; their texts name no option of a command line.
     """
-    leaks = [replace(note, text=f"column {note.column!r} {LEAK}") for note in _telling(dataset)]
+    leaks = [_of_column(note.column, note.kind, LEAK) for note in _telling(dataset)]
     if not (rare := [note for note in _rare_classes(dataset) if note.kind == "imbalance"]):
         return leaks
     name = dataset.classes[int(np.bincount(dataset.y, minlength=2).argmin())]
@@ -202,16 +212,13 @@ def _header(dataset: Dataset) -> Iterator[Note]:
     among = [name in numbers if numeric else name in levels for name, numeric, levels in columns]
     is_row = all(among) or (len(numbers) > 0 and sum(among) > max(1, len(among) // 2))
     if len(numbers) == len(names) or len(numbers) > max(1, len(names) // 2) or is_row:
-        yield Note(
-            "",
-            "header",
-            f"the header looks like a row of data ({first_few(names, 5)}); if the "
-            f"file has no names of columns, read it with {option('header', False)}",
-        )
+        without = f"if the file has no names of columns, read it with {option('header', False)}"
+        yield Note("", "header", f"the header looks like a row of data ({first_few(names, 5)}); {without}")
 
 
 def _identifiers(dataset: Dataset) -> Iterator[Note]:
-    n = dataset.n_rows
+    n, leave = dataset.n_rows, f"leave it out with {option('ignore')}"
+    since = "since no rule learned from it holds for new rows"
     if n < IDENTIFIER:
         return
     for feature, column in _columns(dataset):
@@ -225,28 +232,15 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
             and not reads_otherwise(feature.levels)
             and not _left_numbers(dataset, feature)
         ):
-            yield Note(
-                feature.name,
-                "identifier",
-                f"column {feature.name!r} has {different:,} levels in {n:,} rows, as names or numbers of rows have; "
-                f"leave it out with {option('ignore')}, since no rule learned from it holds for new rows",
-            )
+            text = f"has {different:,} levels in {n:,} rows, as names or numbers of rows have; {leave}, {since}"
+            yield _of_column(feature.name, "identifier", text)
         elif feature.kind == NUMERIC:
             if different == n and known.max() - known.min() < 2 * n:
-                yield Note(
-                    feature.name,
-                    "identifier",
-                    f"column {feature.name!r} counts the rows ({known.min():.0f} to {known.max():.0f}, each once); "
-                    f"if it is an identifier, leave it out with {option('ignore')}",
-                )
+                text = f"counts the rows ({known.min():.0f} to {known.max():.0f}, each once); if it is an identifier, "
+                yield _of_column(feature.name, "identifier", text + leave)
             elif different > n / 2 and NAMED_IDENTIFIER.fullmatch(feature.name):
-                yield Note(
-                    feature.name,
-                    "identifier",
-                    f"column {feature.name!r} has {different:,} different numbers in {n:,} rows and the name of an "
-                    f"identifier; if it is one, leave it out with {option('ignore')}, since no rule learned from it "
-                    "holds for new rows",
-                )
+                text = f"has {different:,} different numbers in {n:,} rows and the name of an identifier; if it is one"
+                yield _of_column(feature.name, "identifier", f"{text}, {leave}, {since}")
 
 
 def _counts(dataset: Dataset) -> Iterator[Note]:
@@ -255,19 +249,12 @@ def _counts(dataset: Dataset) -> Iterator[Note]:
     for feature, known in _known_numbers(dataset):
         are_counts = len(known) and (known >= 0).all() and (known == np.round(known)).all() and (known > 1).any()
         if feature.name.lower() in OF_COUNTS and are_counts:
-            yield Note(
-                feature.name,
-                "counts",
-                f"column {feature.name!r} has the name and the numbers of counts; if each row represents that many, "
-                f"{option('weights', feature.name)} counts them",
-            )
-    if dataset.target.lower() == "freq":
-        yield Note(
-            dataset.target,
-            "counts",
-            f"the target {dataset.target!r} has the name of counts; if each row represents that many, "
-            f"{option('weights', dataset.target)} counts them, and {option('target')} names the column to predict",
-        )
+            counted = f"if each row represents that many, {option('weights', feature.name)} counts them"
+            yield _of_column(feature.name, "counts", f"has the name and the numbers of counts; {counted}")
+    if (target := dataset.target).lower() == "freq":
+        counted = f"if each row represents that many, {option('weights', target)} counts them"
+        other = f"{option('target')} names the column to predict"
+        yield _of_target(dataset, "counts", f"has the name of counts; {counted}, and {other}")
 
 
 def _times(dataset: Dataset) -> Iterator[Note]:
@@ -279,14 +266,12 @@ def _times(dataset: Dataset) -> Iterator[Note]:
         if feature.kind == NUMERIC and feature.name.lower() in OF_TIMES and not (dataset.X[:, at] < 0).any():
             value = "" if set(dataset.classes) == {"0", "1"} else f"={dataset.classes[-1]}"
             time, event = feature.name, f"{dataset.target}{value}"
-            yield Note(
-                dataset.target,
-                "survival",
-                f"the target {dataset.target!r} has the name of an event, and {feature.name!r} the name of a time; if "
-                f"it is the time of observation, {option('task', 'survival')} {option('time', time)} "
-                f"{option('event', event)} predicts their risk, and as a feature the time is known only after the "
-                "event",
+            options = f"{option('task', 'survival')} {option('time', time)} {option('event', event)}"
+            text = (
+                f"has the name of an event, and {time!r} the name of a time; if it is the time of observation, "
+                f"{options} predicts their risk, and as a feature the time is known only after the event"
             )
+            yield _of_target(dataset, "survival", text)
 
 
 def _levels(dataset: Dataset) -> Iterator[Note]:
@@ -305,21 +290,15 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
         yield from found
         if marks:
             also = " in addition to cells that are empty or '?'" if np.isnan(column).any() or dataset.n_dropped else ""
-            yield Note(
-                feature.name,
-                "missing mark",
-                f"column {feature.name!r} holds {', '.join(map(repr, marks[:3]))}{also}, "
-                + (
-                    "which is taken as a level; if it means a missing cell, name it",
-                    "which are taken as levels; if they mean missing cells, name them",
-                )[len(marks) > 1]
-                + f" with {_marked(marks, feature.name)}",
-            )
+            taken = (
+                "which is taken as a level; if it means a missing cell, name it",
+                "which are taken as levels; if they mean missing cells, name them",
+            )[len(marks) > 1]
+            text = f"holds {', '.join(map(repr, marks[:3]))}{also}, {taken} with {_marked(marks, feature.name)}"
+            yield _of_column(feature.name, "missing mark", text)
         if twins := _twins(feature.levels):
-            words = (
-                f"column {feature.name!r} has levels that differ in capitals only ({twins}); they are two categories"
-            )
-            yield Note(feature.name, "spelling", words)
+            words = f"has levels that differ in capitals only ({twins}); they are two categories"
+            yield _of_column(feature.name, "spelling", words)
 
 
 def _of_form(feature: Feature, others: Sequence[str]) -> list[Note] | None:
@@ -327,22 +306,19 @@ def _of_form(feature: Feature, others: Sequence[str]) -> list[Note] | None:
     order is given, None for all other levels. `others` are the levels that do not mean a missing cell."""
     shown = f"{feature.levels[0]!r}"
     if _most(others, DATE.fullmatch) and not are_numbers(others, feature.decimal):  # 1026.4 is not a month
-        return [] if feature.ordered else [Note(feature.name, "date", _of_dates(feature.name, others, shown))]
+        return [] if feature.ordered else [_of_column(feature.name, "date", _of_dates(feature.name, others, shown))]
     for pattern, form, unit in ((TIME, "times", "hours or minutes"), (DURATION, "durations", "days or seconds")):
         if _most(others, pattern.fullmatch):
             each = "each time" if pattern is TIME else "each"
-            text = (
-                f"column {feature.name!r} looks like {form} ({shown}), and {each} is a separate category; turn it "
-                f"into a number of {unit}, or leave it out with {option('ignore')}"
-            )
-            return [Note(feature.name, "date", text)]
+            text = f"looks like {form} ({shown}), and {each} is a separate category; turn it into a number of {unit}"
+            return [_of_column(feature.name, "date", f"{text}, or leave it out with {option('ignore')}")]
     if _are_measures(others) and not are_numbers(others, feature.decimal) and not any(map(is_range, others)):
         example = next(filter(_is_measure, others))
         advice, of_many = written_numbers.how_to_read(others, example) or _of_marks_among(others)
         form = "numbers with a decimal comma, a unit, a currency or marks of thousands"
-        text = f"column {feature.name!r} looks like {form} ({example!r}), and each is a separate category; {advice}"
+        text = f"looks like {form} ({example!r}), and each is a separate category; {advice}"
         many = f"look like {form}, and each number is a category of its own; {of_many}"
-        return [Note(feature.name, "number", text, of_many=many)]
+        return [_of_column(feature.name, "number", text, many)]
     return None
 
 
@@ -352,39 +328,39 @@ def _of_numbers(
     """Return the remark on levels that are numbers, or would be without some cells; None for all other levels."""
     name, levels = feature.name, feature.levels
     if feature.decimal and numbers_of(levels) and name not in dataset.source.get("categorical", ()):
-        return _of_other_manner(feature)
-    if marks and others and are_numbers(others, feature.decimal):
         text = (
-            f"column {name!r} would be numeric except for {', '.join(map(repr, marks[:3]))}, so each "
-            f"number is a separate category; {_marked(marks, name)} takes {_them(marks)} for missing"
+            f"holds numbers, but some have another decimal sign than {feature.decimal!r} ({option('decimal')}), or "
+            "rows that are left out contain words, so each number is a separate category; write all numbers of the "
+            f"file in one manner, or leave the column out with {option('ignore')}"
+        )
+    elif marks and others and are_numbers(others, feature.decimal):
+        text = (
+            f"would be numeric except for {', '.join(map(repr, marks[:3]))}, so each number is a separate category; "
+            f"{_marked(marks, name)} takes {_them(marks)} for missing"
         )
     elif words := words_among_numbers(levels, feature.decimal):
         rows = int(np.isin(column, np.flatnonzero(np.isin(levels, words))).sum())
         listed = first_few(list(map(repr, words)), 3)
         text = (
-            f"column {name!r} would be numeric except for {rows:,} of {dataset.n_rows:,} cells ({listed}), "
-            f"so each number is a separate category; write numbers there, or {_marked(words, name)} takes "
-            f"{_them(words)} for missing"
+            f"would be numeric except for {rows:,} of {dataset.n_rows:,} cells ({listed}), so each number is a "
+            f"separate category; write numbers there, or {_marked(words, name)} takes {_them(words)} for missing"
         )
     elif _left_numbers(dataset, feature):
         text = (
-            f"column {name!r} has only numbers in the rows that are kept, and each is a separate category; "
-            "if a row that is left out has a word there, as a line of totals or of units, remove it from the file"
+            "has only numbers in the rows that are kept, and each is a separate category; if a row that is left out "
+            "has a word there, as a line of totals or of units, remove it from the file"
         )
     else:
         return None
-    return Note(name, "number", text)
+    return _of_column(name, "number", text)
 
 
 def _of_many_levels(dataset: Dataset, feature: Feature, column: np.ndarray) -> list[Note]:
     """Return the remark on a column if it has few rows for each of its levels."""
     if not (dataset.n_rows >= IDENTIFIER and dataset.n_rows / 2 < len(np.unique(column)) <= 0.9 * dataset.n_rows):
         return []
-    text = (
-        f"column {feature.name!r} has {len(feature.levels):,} levels in {dataset.n_rows:,} rows, so there are few rows "
-        f"for each; group the levels, or leave it out with {option('ignore')}"
-    )
-    return [Note(feature.name, "levels", text)]
+    text = f"has {len(feature.levels):,} levels in {dataset.n_rows:,} rows, so there are few rows for each"
+    return [_of_column(feature.name, "levels", f"{text}; group the levels, or leave it out with {option('ignore')}")]
 
 
 def _scales(dataset: Dataset) -> Iterator[Note]:
@@ -400,25 +376,14 @@ def _scales(dataset: Dataset) -> Iterator[Note]:
         told = order_text(feature.name, [*order, *marks])  # marks are levels, too, and an order names all levels
         unless = f"the last unless {option('missing_mark')} names it"
         beside = f" (and {', '.join(map(repr, marks))}, {unless})" if marks else ""
-        yield Note(
+        divided = f"splits divide it in two with {option('ordered', [told])}"
+        yield _of_column(
             feature.name,
             "scale",
-            f"column {feature.name!r} has levels in an order{beside}, and each is a separate category; splits divide "
-            f"it in two with {option('ordered', [told])}",
+            f"has levels in an order{beside}, and each is a separate category; {divided}",
             of_many=f"have the levels {told.removeprefix(f'{feature.name}=')} in this order, and each is a separate "
             f"category; {option('ordered', ['COLUMN=…'])} lets splits divide them in two",
         )
-
-
-def _of_other_manner(feature: Feature) -> Note:
-    """Return the remark on a column of numbers that cannot be read with the decimal sign of the file."""
-    return Note(
-        feature.name,
-        "number",
-        f"column {feature.name!r} holds numbers, but some have another decimal sign than {feature.decimal!r} "
-        f"({option('decimal')}), or rows that are left out contain words, so each number is a separate category; write "
-        f"all numbers of the file in one manner, or leave the column out with {option('ignore')}",
-    )
 
 
 def _of_marks_among(words: list[str]) -> tuple[str, str]:
@@ -456,10 +421,10 @@ def _thousands(dataset: Dataset) -> Iterator[Note]:
         thousands = np.round(parted * 1000)
         # 1.500 equals 1.5 and cannot be distinguished from it, but most such cells end in another digit than 0.
         if np.allclose(parted * 1000, thousands, rtol=0, atol=1e-6) and 2 * (thousands % 10 > 0).sum() >= len(parted):
-            yield Note(
+            yield _of_column(
                 feature.name,
                 "thousands",
-                f"column {feature.name!r} is read with points before decimals ({show_number(parted[0])}), and other "
+                f"is read with points before decimals ({show_number(parted[0])}), and other "
                 f"columns have decimal commas; if its points part thousands, {option('decimal', ',')} reads "
                 f"{thousands[0]:.0f}",
                 of_many="are read with points before decimals, and other columns have decimal commas; if their points "
@@ -468,7 +433,7 @@ def _thousands(dataset: Dataset) -> Iterator[Note]:
 
 
 def _of_dates(name: str, dates: list[str], shown: str) -> str:
-    """Return the remark on a column of dates, `shown` being one of them, with the option that reads it as numbers."""
+    """Return the text on a column of dates, `shown` being one of them, with the option that reads it as numbers."""
     quoted = f'"{name}"' if "," in name else name
     of_days = list(filter(DATE.fullmatch, dates))
     found = [(form, numbers_of_dates(of_days, form)) for form in (None, *OTHER_DATES)]
@@ -476,10 +441,8 @@ def _of_dates(name: str, dates: list[str], shown: str) -> str:
     reads = [("" if form is None else f"={form}", numbers[0]) for form, numbers in found][:2]
     options = " or ".join(f"{option('dates', quoted + form)} ({number})" for form, number in reads)
     advice = f"read it as numbers with {options}" if reads else "turn it into numbers (a year, a month, an hour)"
-    return (
-        f"column {name!r} looks like dates ({shown}), and each date is a category of its own; {advice}, or leave it "
-        f"out with {option('ignore')}"
-    )
+    text = f"looks like dates ({shown}), and each date is a category of its own"
+    return f"{text}; {advice}, or leave it out with {option('ignore')}"
 
 
 def _numbers_for_missing(dataset: Dataset) -> Iterator[Note]:
@@ -496,10 +459,10 @@ def _numbers_for_missing(dataset: Dataset) -> Iterator[Note]:
                 continue
             low, high = others.min(), others.max()
             if (mark < 0 <= low) if mark < 0 else (len(digits) > 1 and mark - high > high - low):
-                yield Note(
+                yield _of_column(
                     feature.name,
                     "missing mark",
-                    f"column {feature.name!r} is {mark:.0f} in {rows:,} of {dataset.n_rows:,} rows, and "
+                    f"is {mark:.0f} in {rows:,} of {dataset.n_rows:,} rows, and "
                     f"{show_number(low)} to {show_number(high)} in the others; if {mark:.0f} means a missing cell, "
                     f"name it with {_marked([f'{feature.name}={mark:.0f}'])}",
                     of_many=f"hold {mark:.0f}, far from their other numbers; if it means a missing cell, name it with "
@@ -520,7 +483,7 @@ def _equal_columns(dataset: Dataset) -> Iterator[Note]:
             equal.append((feature.name, other.name))
     if len(equal) == 1:
         name, other = equal[0]
-        yield Note(name, "equal", f"column {name!r} is equal to {other!r} in every row, so that it adds no split")
+        yield _of_column(name, "equal", f"is equal to {other!r} in every row, so that it adds no split")
     elif equal:
         pairs = first_few([f"{name!r} to {other!r}" for name, other in equal], 3)
         yield Note("", "equal", f"{len(equal)} columns are equal to one before them and add no split: {pairs}")
@@ -529,23 +492,15 @@ def _equal_columns(dataset: Dataset) -> Iterator[Note]:
 def _codes(dataset: Dataset) -> Iterator[Note]:
     """Yield remarks on columns of numbers that are written like codes."""
     for name, cell in dataset.padded:
-        yield Note(
-            name,
-            "code",
-            f"column {name!r} has cells with zeros before the number ({cell!r}) and is taken as numbers; if they are "
-            f"codes, keep them as they are written with {option('categorical', [name])}",
-        )
+        text = f"has cells with zeros before the number ({cell!r}) and is taken as numbers; if they are codes, "
+        yield _of_column(name, "code", f"{text}keep them as they are written with {option('categorical', [name])}")
 
 
 def _merged(dataset: Dataset) -> Iterator[Note]:
     """Yield remarks on columns of numbers with more digits than doubles have."""
     for name, cell, other in dataset.merged:
-        yield Note(
-            name,
-            "digits",
-            f"column {name!r} has numbers that are equal as doubles ({cell} and {other}), so no split separates them; "
-            "subtract a number from all of them, or round them",
-        )
+        text = f"has numbers that are equal as doubles ({cell} and {other}), so no split separates them"
+        yield _of_column(name, "digits", f"{text}; subtract a number from all of them, or round them")
 
 
 def _told(dataset: Dataset) -> Iterator[Note]:
@@ -620,12 +575,11 @@ def _constants(dataset: Dataset) -> Iterator[Note]:
     ]
     if len(constant) == 1:
         name, value = constant[0]
-        yield Note(name, "constant", f"column {name!r} is {value} in every row, so no split uses it")
+        yield _of_column(name, "constant", f"is {value} in every row, so no split uses it")
     elif constant:
         names = first_few([repr(name) for name, _ in constant], 5)
-        yield Note(
-            "", "constant", f"{len(constant)} columns hold one value in every row, so no split uses them: {names}"
-        )
+        text = f"{len(constant)} columns hold one value in every row, so no split uses them: {names}"
+        yield Note("", "constant", text)
 
 
 def _telling(dataset: Dataset) -> Iterator[Note]:
@@ -641,12 +595,8 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
             continue
         if not _determines(dataset, at, slice(None)):
             continue
-        yield Note(
-            feature.name,
-            "leak",
-            f"column {feature.name!r} decides the label {dataset.target!r} by itself; remove it if it would not be "
-            f"known at prediction time ({option('ignore', [feature.name])})",
-        )
+        text = f"decides the label {dataset.target!r} by itself; remove it if it would not be known at prediction time"
+        yield _of_column(feature.name, "leak", f"{text} ({option('ignore', [feature.name])})")
 
 
 def _determines(dataset: Dataset, at: int, rows: slice) -> bool:
@@ -670,13 +620,9 @@ def _names_rows(dataset: Dataset) -> bool:
 
 def _rare_classes(dataset: Dataset) -> Iterator[Note]:
     if _names_rows(dataset) and numbers_of(dataset.classes) is None:
-        yield Note(
-            dataset.target,
-            "rows as classes",
-            f"the target {dataset.target!r} has {len(dataset.classes):,} classes in {dataset.n_rows:,} rows, as names "
-            f"of rows have, and no tree learns them; {option('target')} names the column to predict, by default the "
-            "last one",
-        )
+        text = f"has {len(dataset.classes):,} classes in {dataset.n_rows:,} rows, as names of rows have, and no tree"
+        other = f"{option('target')} names the column to predict, by default the last one"
+        yield _of_target(dataset, "rows as classes", f"{text} learns them; {other}")
         return
     rows = np.bincount(dataset.y, minlength=len(dataset.classes)).tolist()
     rare = [(name, count) for name, count in zip(dataset.classes, rows) if 0 < count < FEW]
@@ -689,12 +635,8 @@ def _rare_classes(dataset: Dataset) -> Iterator[Note]:
         )
     elif dataset.n_rows >= IDENTIFIER:
         for name, count in rare:
-            yield Note(
-                dataset.target,
-                "rare class",
-                f"class {name!r} has {count} row{'s' if count > 1 else ''} of {dataset.n_rows:,}, too few to learn "
-                "or to test",
-            )
+            rows_of_it = f"{count} row{'s' if count > 1 else ''} of {dataset.n_rows:,}"
+            yield Note(dataset.target, "rare class", f"class {name!r} has {rows_of_it}, too few to learn or to test")
     if len(rows) == 2 and dataset.n_rows >= IDENTIFIER and FEW <= min(rows) < IMBALANCE * dataset.n_rows:
         name, count = min(zip(dataset.classes, rows), key=lambda pair: pair[1])
         recall = f"recall[{name}] >= 0.8"
@@ -706,16 +648,12 @@ def _rare_classes(dataset: Dataset) -> Iterator[Note]:
             f"{option('constraints', recall)} requires it",
         )
     if twins := _twins(dataset.classes):
-        words = f"the target {dataset.target!r} has classes that differ in capitals only ({twins}); write them alike"
-        yield Note(dataset.target, "spelling", words)
+        yield _of_target(dataset, "spelling", f"has classes that differ in capitals only ({twins}); write them alike")
     marks = [name for name in dataset.classes if name.lower() in MARKS]
     if marks:
-        yield Note(
-            dataset.target,
-            "missing mark",
-            f"the target {dataset.target!r} holds {marks[0]!r}, which is taken as a class; if it means a missing "
-            f"label, name it with {_marked([f'{dataset.target}={marks[0]}'])}",
-        )
+        named = _marked([f"{dataset.target}={marks[0]}"])
+        text = f"holds {marks[0]!r}, which is taken as a class; if it means a missing label, name it with {named}"
+        yield _of_target(dataset, "missing mark", text)
 
 
 def _lost_weights(dataset: Dataset) -> Iterator[Note]:
@@ -746,23 +684,15 @@ def _many_numbers(dataset: Dataset) -> Iterator[Note]:
     """Yield a remark on a target of many different numbers, because classification ignores their order."""
     numbers = numbers_of(dataset.classes) if len(dataset.classes) > GRADES else None
     if numbers and (len(numbers) > CODES or any(value != int(value) for value in numbers)):
-        yield Note(
-            dataset.target,
-            "numbers as classes",
-            f"the target {dataset.target!r} has {len(numbers):,} different numbers, and each is a class of its own; "
-            f"predict the number ({option('task', 'regression')}), put them into ranges, or name another column with "
-            f"{option('target')}",
-        )
+        text = f"has {len(numbers):,} different numbers, and each is a class of its own; predict the number"
+        other = f"put them into ranges, or name another column with {option('target')}"
+        yield _of_target(dataset, "numbers as classes", f"{text} ({option('task', 'regression')}), {other}")
 
 
 def _index(dataset: Dataset) -> Iterator[Note]:
     if not all(name.strip() for name in dataset.source.get("ignore", ())):
-        yield Note(
-            "",
-            "row index",
-            "column 1 has no name and is not read: it looks like the names of the rows, as R and pandas write them; "
-            "if it is a feature, give it a name",
-        )
+        text = "column 1 has no name and is not read: it looks like the names of the rows, as R and pandas write them"
+        yield Note("", "row index", f"{text}; if it is a feature, give it a name")
 
 
 def _columns(dataset: Dataset) -> Iterator[tuple[Feature, np.ndarray]]:
@@ -785,8 +715,8 @@ def notes_on_lines(X: np.ndarray, features: tuple[Feature, ...]) -> Iterator[Not
         if features[at].kind == NUMERIC and not features[at].is_date:
             name, many = features[at].name, int(np.isnan(X[:, at]).sum())
             cells = f"{many:,} missing cell{'s' * (many != 1)}"
-            text = f"column {name!r} has {cells}, so no leaf has a line in it; leave these rows out, or fill the cells"
-            yield Note(name, "no lines", text, "have missing cells, so no leaf has a line in them")
+            text = f"has {cells}, so no leaf has a line in it; leave these rows out, or fill the cells"
+            yield _of_column(name, "no lines", text, "have missing cells, so no leaf has a line in them")
 
 
 def _without_lines(dataset: Dataset) -> Iterator[Note]:
