@@ -42,17 +42,8 @@ def parameter(
     -------
     dataclasses.Field
     """
-    return dataclasses.field(
-        default=default,
-        metadata={
-            "help": help,
-            "least": least,
-            "below": below,
-            "choices": choices,
-            "silent": silent,
-            "listed_by": listed_by,
-        },
-    )
+    about = {"help": help, "least": least, "below": below, "choices": choices}
+    return dataclasses.field(default=default, metadata=about | {"silent": silent, "listed_by": listed_by})
 
 
 def merge_rows() -> Any:
