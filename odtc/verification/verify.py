@@ -105,14 +105,10 @@ def verify_point(
     except TreeError as refused:  # within a solver's tolerance, the tree may narrowly miss the model
         return [*checks, Check("tree in model", False, str(refused))]
     wrong = [check for check in check_point(model, exact) if not check.passed]
-    checks.append(
-        Check(
-            "tree in model",
-            not wrong and is_close(model.objective(exact), counted),
-            "; ".join(check.text for check in wrong)
-            or f"feasible, costs {model.objective(exact):.10g}; counted on the rows {counted:.10g}",
-        )
-    )
+    costs = model.objective(exact)
+    text = f"feasible, costs {costs:.10g}; counted on the rows {counted:.10g}"
+    fits = not wrong and is_close(costs, counted)
+    checks.append(Check("tree in model", fits, "; ".join(check.text for check in wrong) or text))
     # better than the solver's objective is a note, worse is an error.
     worse = paid > objective and not is_close(paid, objective, OFF)
     note = (
@@ -125,13 +121,8 @@ def verify_point(
     checks.append(Check("tree objective", not worse, f"the tree costs {paid:.10g}, the point {objective:.10g}{note}"))
     if (weight := module.misrouted(problem, model.split(solution.x))) is not None:
         note = "; the tree's own count is given, not the solver's" if weight else ""
-        checks.append(
-            Check(
-                "routes",
-                True,
-                f"rows of weight {weight:.10g} go elsewhere in the solver's point than its splits send them{note}",
-            )
-        )
+        text = f"rows of weight {weight:.10g} go elsewhere in the solver's point than its splits send them{note}"
+        checks.append(Check("routes", True, text))
     if solution.bound is not None:
         contradiction, others = against_known(problem, model, solution.bound, known)
         costs = paid if solution.scope_objective is None else solution.scope_objective
@@ -176,11 +167,8 @@ def _against_bound(problem: Problem, name: str, bound: float, paid: float, contr
     """Check whether a claimed bound is above a tree that costs `paid`, or contradicted by other trees."""
     from odtc.verification.known_trees import is_below
 
-    return Check(
-        name,
-        not is_below(problem, paid, bound) and not contradiction,
-        f"no tree below {bound:.10g} is claimed, this one costs {paid:.10g}{others}",
-    )
+    holds = not is_below(problem, paid, bound) and not contradiction
+    return Check(name, holds, f"no tree below {bound:.10g} is claimed, this one costs {paid:.10g}{others}")
 
 
 def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset | None = None) -> list[Check]:
@@ -190,28 +178,15 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
     errors, loss = heap.errors(encoded), heap.loss(encoded)
     counted = np.array([leaf.counts for leaf in tree.leaves()]).sum(axis=0)
     labelled = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
-    checks = [
-        Check(
-            "leaf counts",
-            bool(np.allclose(counted, labelled, rtol=1e-9, atol=1e-9)),
-            f"the leaves contain weight {counted.sum():.10g} of {labelled.sum():.10g}",
-        ),
-        Check(
-            "equal rows",
-            loss >= floor - TOLERANCE * max(1, floor),
-            f"rows that every split sends the same way cost any tree at least {floor:.10g}; this tree costs "
-            f"{loss:.10g}",
-        ),
-    ]
+    same = bool(np.allclose(counted, labelled, rtol=1e-9, atol=1e-9))
+    text = f"the leaves contain weight {counted.sum():.10g} of {labelled.sum():.10g}"
+    checks = [Check("leaf counts", same, text)]
+    text = f"rows that every split sends the same way cost any tree at least {floor:.10g}; this tree costs {loss:.10g}"
+    checks.append(Check("equal rows", loss >= floor - TOLERANCE * max(1, floor), text))
     if least := problem.module.least_rows(problem):
         fewest = heap.fewest_rows(encoded)
-        checks.append(
-            Check(
-                "least rows",
-                fewest >= least,
-                f"{param('n_min', least)}: the leaf with the fewest rows has {fewest}",
-            )
-        )
+        text = f"{param('n_min', least)}: the leaf with the fewest rows has {fewest}"
+        checks.append(Check("least rows", fewest >= least, text))
     rows = None if dataset is None else _routed(encoded, tree, dataset)
     checks += _constraints_kept(problem, heap, tree, rows)
     if rows is None:
@@ -235,11 +210,8 @@ def _constraints_kept(problem: Problem, heap: HeapTree, tree: Tree, rows: "RowPr
             again = rows.value(given)
             # If rows were selected, the constraint refers only to the selected rows, on which the tree was trained.
             where = "on the rows of the data file" if whole is None else f"on the selected rows, {whole.told(given)}"
-            checks[-1] = Check(
-                "constraint",
-                given.holds(value) and (whole is not None or given.holds(again)) and is_close(value, again),
-                f"{given.told(value)}, {given.shown(again)} {where}",
-            )
+            holds = given.holds(value) and (whole is not None or given.holds(again)) and is_close(value, again)
+            checks[-1] = Check("constraint", holds, f"{given.told(value)}, {given.shown(again)} {where}")
     return checks
 
 
@@ -292,12 +264,9 @@ def verify_filled(problem: Problem, tree: Tree, whole: Dataset) -> Check:
     said, label = _routed(problem.encoded, tree, whole).predicted, whole.y
     told = sum(leaf.counts[leaf.label] for leaf in tree.leaves())
     right = float(whole.weight[said == label].sum())
-    return Check(
-        "all rows",
-        is_close(right, told),
-        f"{count_of(whole.n_rows, 'row', '')} that these were selected from: weight {right:.10g} correct, "
-        f"{told:.10g} in the leaves",
-    )
+    rows = f"{count_of(whole.n_rows, 'row', '')} that these were selected from"
+    text = f"{rows}: weight {right:.10g} correct, {told:.10g} in the leaves"
+    return Check("all rows", is_close(right, told), text)
 
 
 class RowPredictions:
@@ -538,12 +507,9 @@ def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, 
         said = f"{wrong:.10g} misclassified, {errors:.10g} on the encoded rows{more}"
     else:
         said = f"row by row the tree loses {lost:.10g}, {loss:.10g} on the encoded rows"
-    return Check(
-        "data",
-        is_close(wrong, errors) and is_close(lost, loss),
-        f"{count_of(dataset.n_file_rows, 'row', '')} of the data file, "
-        f"{count_of(len(dataset.features), 'feature', '')}: {said}",
-    )
+    features = count_of(len(dataset.features), "feature", "")
+    text = f"{count_of(dataset.n_file_rows, 'row', '')} of the data file, {features}: {said}"
+    return Check("data", is_close(wrong, errors) and is_close(lost, loss), text)
 
 
 def _attacked(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset, boxes: "Boxes") -> Check:
@@ -555,12 +521,9 @@ def _attacked(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset, bo
     lost = float((dataset.weight * problem.encoded.class_cost[dataset.y])[hit].sum())
     per_loss, per_node = problem.module.unit_costs(problem)
     costs, stated = per_loss * lost + per_node * heap.n_branch_nodes, problem.module.objective(problem, heap)
-    return Check(
-        "attack",
-        is_close(costs, stated),
-        f"{int(hit.sum())} of {count_of(dataset.n_rows, 'row', '')} of the data file can be moved to a wrong leaf "
-        f"({boxes.words()}): the tree costs {costs:.10g}, {stated:.10g} on the encoded rows",
-    )
+    moved = f"{int(hit.sum())} of {count_of(dataset.n_rows, 'row', '')} of the data file can be moved to a wrong leaf"
+    text = f"{moved} ({boxes.words()}): the tree costs {costs:.10g}, {stated:.10g} on the encoded rows"
+    return Check("attack", is_close(costs, stated), text)
 
 
 def _goes_left(split, cells):
