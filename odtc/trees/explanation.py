@@ -2,7 +2,7 @@
 changes that would lead to another prediction."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -24,13 +24,13 @@ from odtc.trees.tree import Branch, Leaf, Tree
 # counterfactuals here.
 
 
-@value_class
-class CellChange:
-    """A column to change: the words of its conditions, and a cell that satisfies them, coded like `Dataset.X`."""
+@dataclass(frozen=True)
+class Change:
+    """A column to change: its cell, and the condition that it would have to satisfy, in words."""
 
     column: str
+    cell: str
     needed: str
-    cell: float
 
 
 @value_class
@@ -38,7 +38,7 @@ class OtherLeaf:
     """Another leaf, and the changes that lead to it, in the order of the columns."""
 
     leaf: Leaf
-    changes: tuple[CellChange, ...]
+    changes: tuple[Change, ...]
     row: np.ndarray  # float64 (features,): the row after these changes
 
 
@@ -93,9 +93,8 @@ class Counterfactuals:
             known = box.cells[place]
             apart = np.abs(np.nan_to_num(known, nan=np.inf) - np.nan_to_num(row[place]))
             changed[place] = known[apart.argmin() if tree.features[place].kind == NUMERIC else 0]
-            changes.append(
-                CellChange(tree.features[place].name, self._words(box.conditions[place]), float(changed[place]))
-            )
+            feature = tree.features[place]
+            changes.append(Change(feature.name, show_cell(feature, row[place]), self._words(box.conditions[place])))
         return OtherLeaf(box.leaf, tuple(changes), changed)
 
     @cached_property
@@ -192,15 +191,6 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Change:
-    """A column to change: its cell, and the condition that it would have to satisfy, in words."""
-
-    column: str
-    cell: str
-    needed: str
-
-
-@dataclass(frozen=True)
 class Counterfactual:
     """The prediction of the row after the fewest changes that change it."""
 
@@ -214,8 +204,7 @@ class Counterfactual:
 
     def to_json(self) -> dict:
         """Return the entry `counterfactual` of `odtc explain --json`."""
-        changes = [{"column": one.column, "cell": one.cell, "needed": one.needed} for one in self.changes]
-        return {"prediction": self.label, "changes": changes}
+        return {"prediction": self.label, "changes": [asdict(one) for one in self.changes]}
 
 
 @dataclass(frozen=True)
@@ -360,12 +349,7 @@ def _explained(tree: Tree, other: Counterfactuals, row: np.ndarray, number: int)
         steps.append(Step(cells, answer, "left" if left else "right", node.rows, *costs, told))
     changed = other.of(row)
     if changed is not None:
-        names = {feature.name: place for place, feature in enumerate(tree.features)}
-        changes = [
-            Change(one.column, show_cell(tree.features[names[one.column]], row[names[one.column]]), one.needed)
-            for one in changed.changes
-        ]
-        changed = Counterfactual(_text(tree.answer(changed.leaf)), tree.label(changed.leaf), tuple(changes))
+        changed = Counterfactual(_text(tree.answer(changed.leaf)), tree.label(changed.leaf), changed.changes)
     label = tree.label(node) if node.line is None else float(tree.numbers_at(row[None, :], reached)[0])
     answer = _text(tree.answer(node) if node.line is None else label)
     task = TASKS.get(tree.task)
