@@ -44,33 +44,26 @@ def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Pa
         return model, solution
     if not solution.model or not manifest.identity:
         told = "its model" if manifest.identity else "its model, and neither does the manifest"
-        return model, unproved(
-            solution,
-            f"the file does not name {told}, so its claim{_claimed(solution)} does not count as a proof; `odtc solve` "
-            f"on the model file writes one that does, and `odtc verify {path} --confirm SOLVER` has it solved again",
-        )
+        why = f"the file does not name {told}, so its claim{_claimed(solution)} does not count as a proof"
+        how = f"`odtc verify {path} --confirm SOLVER` has it solved again"
+        return model, unproved(solution, f"{why}; `odtc solve` on the model file writes one that does, and {how}")
     if model.rowless:
         return model, unproved(solution, f"{model.recorded}, so nothing is proved")
     if solution.content in ("", manifest.content):
         return model, solution
     solved = file_of(manifest, solution.content, path)
     if solved is None:
-        return model, unproved(
-            solution,
-            "the model file that was solved is not the one that was built, and it is not at hand, so nothing is proved",
-        )
+        why = "the model file that was solved is not the one that was built, and it is not at hand"
+        return model, unproved(solution, f"{why}, so nothing is proved")
+    edited = "the model file was edited since it was built, so nothing is proved"
     try:
         solved = under_columns(manifest, model, solved)
     except OdtcError as problem:
-        return model, unproved(
-            solution, f"the model file was edited since it was built, so nothing is proved: {problem}"
-        )
+        return model, unproved(solution, f"{edited}: {problem}")
     if solved is None:  # the same model in other words
         return model, solution
     if not np.array_equal(solved.c[: model.n_cols], model.c) or solved.offset != model.offset:
-        return model, unproved(
-            solution, "the objective in the model file was edited since it was built, so nothing is proved"
-        )
+        return model, unproved(solution, f"the objective in {edited}")
     absent = np.zeros(solved.n_cols - len(solution.x))  # values of the columns behind those of the model: 0
     return replace(model, edited=solved), of_edited(model, solved, replace(solution, x=np.append(solution.x, absent)))
 
