@@ -22,11 +22,7 @@ from odtc.data.reading_spec import NUMERIC as NUMERIC
 # The shapes of the options of reading in the files of a run (odtc.base.json_schema), each stated if it was given: those
 # of columns and cells, and those of the layout of the file.
 GIVEN_SHAPE = {
-    "categorical?": [TEXT],
-    "numeric?": [TEXT],
-    "ignore?": [TEXT],
-    "ordered?": [TEXT],
-    "missing_mark?": [TEXT],
+    **dict.fromkeys(("categorical?", "numeric?", "ignore?", "ordered?", "missing_mark?"), [TEXT]),
     "decimal?": SIGNS,
 }
 LAYOUT_SHAPE = {f"{name}?": shape for name, shape in schema_of(ReadingSpec).items() if name in LAYOUT}

@@ -63,26 +63,18 @@ class Proof:
 # The shape of the terms (odtc.base.json_schema).
 SHAPE = {
     **GIVEN_SHAPE,
+    **dict.fromkeys(("classes", "columns", "auxiliary", "constraints"), [TEXT]),
     "target": TEXT,
-    "classes": [TEXT],
-    "columns": [TEXT],
-    "auxiliary": [TEXT],
     "weights": (TEXT, None),
     "missing": POLICIES,
-    "n_rows": WHOLE,
-    "n_dropped_missing": WHOLE,
-    "n_dropped_unlabelled": WHOLE,
-    "rows_of_class": [WHOLE],
-    "depth": WHOLE,
-    "n_candidate_splits": WHOLE,
-    "all_splits": FLAG,
-    "constraints": [TEXT],
-    **LAYOUT_SHAPE,
-    "n_skipped_lines?": WHOLE,
-    "hold_out?": NUMBER,
-    "n_set_aside?": WHOLE,
     "task?": TEXT,
     "requested?": {},
+    **dict.fromkeys(("n_rows", "n_dropped_missing", "n_dropped_unlabelled", "depth", "n_candidate_splits"), WHOLE),
+    "rows_of_class": [WHOLE],
+    "all_splits": FLAG,
+    "hold_out?": NUMBER,
+    **dict.fromkeys(("n_skipped_lines?", "n_set_aside?"), WHOLE),
+    **LAYOUT_SHAPE,
 }
 READ_AS = {"categorical": "a category", "numeric": "numbers"}  # kinds of columns that the user can force
 # Options of the reading that are stated if they were given.
@@ -91,13 +83,9 @@ OF_ROWS = ("hold_out", "n_set_aside")  # the same for options that select rows
 OF_LINE = {"feature": TEXT, "slope": NUMBER, "intercept": NUMBER}
 # The shapes of the entries of its tree, and of a leaf, in addition to splits and labels.
 OF_TREE = {
-    "schema?": TEXT,
-    "task?": TEXT,
-    "target?": TEXT,
+    **dict.fromkeys(("schema?", "task?", "target?", "missing?", "goal?"), TEXT),
     "classes?": [TEXT],
     "features?": [feature_shape],
-    "missing?": TEXT,
-    "goal?": TEXT,
 }
 OF_LEAF = {"counts?": [NUMBER], "rows?": [WHOLE], "sums?": [NUMBER], "curve?": [[NUMBER]], "line?": OF_LINE}
 LONGEST_VALUE = 80  # signs of a value in a message

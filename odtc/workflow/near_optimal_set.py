@@ -483,9 +483,7 @@ SHAPE = {
         {
             "name": TEXT,
             "trees": (None, WHOLE),
-            "share": MAYBE,
-            "best_with": MAYBE,
-            "best_without": MAYBE,
+            **dict.fromkeys(("share", "best_with", "best_without"), MAYBE),
             "saved?": (None, {"least": NUMBER, "greatest": NUMBER}),
             "reliance": (None, {"least": NUMBER, "mean": NUMBER, "greatest": NUMBER}),
         }

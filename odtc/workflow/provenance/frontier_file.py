@@ -57,13 +57,10 @@ SHAPE = {
         {
             "constraint": TEXT,
             "requested": NUMBER,
-            "reached": MAYBE,
             "ended": TEXT,
-            "objective": MAYBE,
-            "bound": MAYBE,
-            "price": MAYBE,
             "searched": FLAG,
             "tree": ANY,
+            **dict.fromkeys(("reached", "objective", "bound", "price"), MAYBE),
         }
     ],
 }
