@@ -69,6 +69,7 @@ function termsOf(facts, data) {
     ...((facts.data.ignore || []).length ? [`ignored columns: ${facts.data.ignore.map((name) => name || "column 1 (no name)").join(", ")}`] : []),
     ...(facts.data.decimal ? [`numbers have the decimal sign '${facts.data.decimal}'`] : []),
     ...((facts.data.missing_mark || []).length ? [`also missing: ${facts.data.missing_mark.join(", ")}`] : []),
+    ...(facts.data.ordered || []).map((text) => `the levels of a column have an order, ${text}`),
     ...(data.auxiliary.length ? [`no split uses ${data.auxiliary.join(", ")}`] : []),
     `rows left out: ${left.filter(([n]) => n).map(([n, why]) => `${n} ${why}`).join(", ") || "none"}`,
     ...(data.missing === "separate" ? ["splits may separate missing cells"] : []),

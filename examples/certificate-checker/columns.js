@@ -120,7 +120,7 @@ function countSplits(data, { ranks: columns, complete }, names = null) {
     const known = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b), gaps = feature.cells.some(Number.isNaN);
     if (data.missing === "separate" && gaps) count(feature.cells.map((v) => Number.isNaN(v)));
     if (feature.numeric && complete.has(feature.name)) splits += Math.max(0, known.length - 1);
-    else if (feature.numeric) for (const value of known.slice(0, -1)) count(feature.cells.map((v) => v <= value));
+    else if (feature.numeric || feature.ordered) for (const value of known.slice(0, -1)) count(feature.cells.map((v) => v <= value));
     else for (const value of known.length === 2 && !gaps ? known.slice(0, 1) : known) count(feature.cells.map((v) => v === value));
   }
   return { splits, absent };

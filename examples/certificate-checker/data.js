@@ -65,6 +65,16 @@ function withoutMarks(cells, names, source, plain) {
   return cells.map((row) => row.map((cell, j) => (cell !== null && marks[j].length && isMark(cell, j) ? null : cell)));
 }
 
+// The column and the levels of COL=A<B<C, whose levels may be in double quotes; only COL is the sorted order.
+function orderOf(text, names) {
+  const ends = [text.length, ...[...text].keys()].filter((i) => i === text.length || text[i] === "=");
+  const end = ends.find((i) => names.includes(text.slice(0, i)));
+  expect(end !== undefined, `the data has no column of the order ${text}`);
+  if (end === text.length) return [text, null];
+  const cells = [...`<${text.slice(end + 1)}`.matchAll(/<\s*(?:"((?:[^"]|"")*)"|([^<]*))/g)];
+  return [text.slice(0, end), cells.map(([, quoted, plain]) => (quoted === undefined ? plain : quoted.replace(/""/g, '"')).trim())];
+}
+
 function readData(file, bytes, source) {
   const { names, cells: written } = readTable(file, bytes), share = source.hold_out || 0;
   expect(typeof share === "number" && share >= 0 && share < 1, "the share of rows that it sets aside is none");
@@ -88,11 +98,13 @@ function readData(file, bytes, source) {
   const separate = source.missing === "separate";
   const kept = cells.filter((row) => !without(row) && (separate || !gap(row)));
   expect(source.missing !== "error" || every.every((row) => !bare(row) && !gap(row)), "the data has missing cells, and the policy is error");
+  const orders = new Map((source.ordered || []).map((text) => orderOf(text, names)));
   // The type of a column is told by all rows, those set aside among them, its levels by those that are kept.
   const featureOf = (j) => {
     const all = every.map((row) => row[j]).filter((cell) => cell !== null);
     const words = kept.map((row) => row[j]);
-    let numeric = !(source.categorical || []).includes(names[j]);
+    const ordered = orders.has(names[j]);
+    let numeric = !ordered && !(source.categorical || []).includes(names[j]);
     const told = (source.numeric || []).includes(names[j]);
     const flag = !told && numeric && all.length > 0 && all.every((cell) => /^(true|false)$/i.test(cell));
     numeric = numeric && !flag && (told || all.every((cell) => NUMBER.test(plain(cell))));
@@ -103,7 +115,12 @@ function readData(file, bytes, source) {
     }
     const low = flag ? words.map((w) => w && w.toLowerCase()) : words;
     const { key, keys } = levels(flag ? ["false", "true"] : low.filter((w) => w !== null));
-    return { name: names[j], kind: flag ? "boolean" : "categorical", numeric, key, keys, cells: low.map((w) => (w === null ? NaN : keys.indexOf(key(w)))) };
+    if (orders.get(names[j])) {
+      const given = orders.get(names[j]).map(key);
+      expect(keys.every((one) => given.includes(one)), `the order of the column ${names[j]} lacks one of its levels`);
+      keys.sort((a, b) => given.indexOf(a) - given.indexOf(b));
+    }
+    return { name: names[j], kind: flag ? "boolean" : "categorical", numeric, ordered, key, keys, cells: low.map((w) => (w === null ? NaN : keys.indexOf(key(w)))) };
   };
   const weight = kept.map((row) => (weights < 0 ? 1 : numberOf(row[weights])));
   const read = task.targeted(kept.map((row) => targets.map((j) => (ofNumbers ? plain(row[j]) || row[j] : row[j]))), source, {

@@ -52,7 +52,7 @@ function expectTerms(facts, data, nCandidateSplits, allSplits, constraints) {
 function expectTree(facts, data) {
   const { tree } = facts, levelsOf = (f, told) => told && show(told.map(f.key)) === show(f.keys);
   const known = (told) => Object.keys(told).every((key) => OF_COLUMN.includes(key));
-  const fits = (f, told) => told && known(told) && f.name === told.name && f.kind === told.kind && (f.numeric || levelsOf(f, told.levels));
+  const fits = (f, told) => told && known(told) && f.name === told.name && f.kind === told.kind && Boolean(f.ordered) === Boolean(told.ordered) && (f.numeric || levelsOf(f, told.levels));
   const found = { schema: "odtc.tree/1", task: data.task, target: data.target, classes: facts.classes, missing: data.missing };
   for (const key of Object.keys(found)) {
     const same = !(key in tree) || show(tree[key]) === show(found[key]);

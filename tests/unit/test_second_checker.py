@@ -432,6 +432,34 @@ def test_both_read_numbers_as_people_write_them(decimal, tmp_path):
     assert [ours(one, file).split()[0] for one in [facts, *others]] == ["proved", "refused", "refused", "refused"]
 
 
+ORDERS = {
+    "size=S<M<L<XL": ["S", "M", "L", "XL"],
+    'size="<3"<3-5<">5"': ["<3", "3-5", ">5"],
+    "size=10<9<1": ["10", "9", "1"],
+    "size": ["a", "b", "c"],
+    "size=a=b<c": ["a=b", "c"],
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("missing", ["drop", "separate"])
+def test_both_read_levels_that_have_an_order(order, missing, tmp_path):
+    levels = ORDERS[order]
+    rows = [
+        (levels[i * i % len(levels)] if i % 11 or missing == "drop" else "", i % 3, "pq"[i * i % len(levels) > 0])
+        for i in range(40)
+    ]
+    file = tmp_path / "sizes.csv"
+    file.write_text("size,x,y\n" + "".join(f'"{size}",{x},{y}\n' for size, x, y in rows))
+    dataset = odtc.read(file, "y", ordered=[order], missing=missing)
+    facts = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 2))))
+    turned = f"size={'<'.join(chr(34) + one + chr(34) for one in [*levels[1:], levels[0]])}"
+    others = [facts | {"data": facts["data"] | {"ordered": given}} for given in ([], [turned])]
+    told = [line.split()[0] for line in asked([facts, *others], file)]
+    assert told == ["proved", *["refused"] * len(others)]
+    assert [ours(one, file).split()[0] for one in [facts, *others]] == told
+
+
 TABLE = "a,b,y\n" + "".join(f"{at % 5},{at % 3},{'pq'[at % 5 > 2]}\n" for at in range(30))
 OTHER_TEXTS = {
     "sep": ("t.csv", b"sep=;\r\n" + TABLE.replace(",", ";").encode(), (), "proved"),
