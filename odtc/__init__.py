@@ -10,40 +10,33 @@ The command line has the same words: `odtc --help`.
 
 __version__ = "0.1.0"
 
-# Loaded when first used: `import odtc` (and so `odtc --help`) stays fast.
-_HOMES = {
-    "read": "odtc.data.reading",
-    "inspect": "odtc.data.inspection",
-    "build": "odtc.workflow.pipeline",
-    "solve": "odtc.workflow.solving",
-    "decode": "odtc.workflow.pipeline",
-    "fit": "odtc.workflow.pipeline",
-    "plan": "odtc.workflow.pipeline",
-    "start": "odtc.workflow.compiling",
-    "near_optimal": "odtc.workflow.pipeline",
-    "frontier": "odtc.workflow.pipeline",
-    "certify": "odtc.workflow.pipeline",
-    "estimate": "odtc.evaluation.size_table",
-    "read_tree": "odtc.trees.tree",
-    "import_tree": "odtc.trees.importing",
-    "write_model": "odtc.fileformats.model_files",
-    "write_build": "odtc.workflow.files_of_models",
-    "render_tree": "odtc.trees.rendering",
-    "export": "odtc.trees.exporting",
-    "plot_tree": "odtc.trees.drawing",
-    "export_text": "odtc.trees.drawing",
-    "render_report": "odtc.evaluation.html_report",
-    "OptimalTreeClassifier": "odtc.estimators.classifier",
-    "OptimalTreeRegressor": "odtc.estimators.regressor",
-    "OptimalSurvivalTree": "odtc.estimators.survival",
-    "OptimalPolicyTree": "odtc.estimators.policy",
-    "Dataset": "odtc.data.dataset",
-    "Model": "odtc.model.milp",
-    "Solution": "odtc.model.solution",
-    "Tree": "odtc.trees.tree",
-    "OdtcError": "odtc.errors",
-    "NoSolutionError": "odtc.errors",
+# The public names by the module that defines them, loaded when first used: `import odtc` (and so `odtc --help`) stays
+# fast.
+_NAMES = {
+    "odtc.data.reading": "read",
+    "odtc.data.inspection": "inspect",
+    "odtc.workflow.pipeline": "build decode fit plan near_optimal frontier certify",
+    "odtc.workflow.solving": "solve",
+    "odtc.workflow.compiling": "start",
+    "odtc.evaluation.size_table": "estimate",
+    "odtc.trees.tree": "read_tree Tree",
+    "odtc.trees.importing": "import_tree",
+    "odtc.fileformats.model_files": "write_model",
+    "odtc.workflow.files_of_models": "write_build",
+    "odtc.trees.rendering": "render_tree",
+    "odtc.trees.exporting": "export",
+    "odtc.trees.drawing": "plot_tree export_text",
+    "odtc.evaluation.html_report": "render_report",
+    "odtc.estimators.classifier": "OptimalTreeClassifier",
+    "odtc.estimators.regressor": "OptimalTreeRegressor",
+    "odtc.estimators.survival": "OptimalSurvivalTree",
+    "odtc.estimators.policy": "OptimalPolicyTree",
+    "odtc.data.dataset": "Dataset",
+    "odtc.model.milp": "Model",
+    "odtc.model.solution": "Solution",
+    "odtc.errors": "OdtcError NoSolutionError",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = ["__version__", *_HOMES]
 
