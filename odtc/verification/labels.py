@@ -34,13 +34,9 @@ LISTED = 12  # maximum number of costs that are listed one by one
 
 # The shape of its own parts (odtc.base.json_schema).
 SHAPE = {
+    **dict.fromkeys(("least", "penalty", "scale", "claim", "bound"), WHOLE),
     "columns": [column_shape],
-    "least": WHOLE,
     "loss": [[WHOLE]],
-    "penalty": WHOLE,
-    "scale": WHOLE,
-    "claim": WHOLE,
-    "bound": WHOLE,
     "states": [TEXT],
 }
 

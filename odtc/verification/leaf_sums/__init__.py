@@ -53,12 +53,8 @@ SHAPE = {
     "penalty": TEXT,
     "columns": [column_shape],
     "tried": (ALL, [ANY]),
-    "least?": WHOLE,
-    "leaves?": WHOLE,
-    "splits?": WHOLE,
-    "together?": [[TEXT]],
-    "features?": WHOLE,
-    "apart?": [[TEXT]],
+    **dict.fromkeys(("least?", "leaves?", "splits?", "features?"), WHOLE),
+    **dict.fromkeys(("together?", "apart?"), [[TEXT]]),
 }
 MEASURES = {one.TASK: one for one in (squares, likelihood, lines)}
 
