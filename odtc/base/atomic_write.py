@@ -89,15 +89,16 @@ def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | Non
 
 def require_writable_stem(stem: str | PathLike[str], suffix: str) -> None:
     """Refuse the stem of files that could not be written later, as `require_writable`; the file with this suffix is
-    tried for all of them.
+    tried for all of them, and no folder, pipe or device may have the name of it, of the tree or of the record.
 
     Raises OutputError.
     """
-    path = Path(f"{stem}{suffix}")
-    settle(path)
-    _expect_place(path, repr(f"{stem}.*"))
-    if commit.follows_links() and _is_special(path):
-        raise _no_file(path)
+    settle(f"{stem}{suffix}")
+    for ending in (suffix, ".tree.json", ".run.json"):
+        path = Path(f"{stem}{ending}")
+        _expect_place(path, repr(f"{stem}.*"))
+        if commit.follows_links() and _is_special(path):
+            raise _no_file(path)
 
 
 def _is_special(path: Path) -> bool:
@@ -117,7 +118,7 @@ def _expect_place(path: Path, named: str) -> None:
         raise OutputError(
             f"cannot write {named}: {str(path.parent)!r} does not exist; make the folder, or choose another with -o"
         )
-    if path.is_dir():
+    if path.is_dir() and (commit.follows_links() or not path.is_symlink()):
         raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")
     if not path.exists() or path.is_file():
         try:

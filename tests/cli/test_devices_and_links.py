@@ -162,6 +162,25 @@ def test_a_pipe_with_the_name_of_a_file_of_a_stem_is_refused(words, name, work):
     assert contents(work) == before and (work / name).is_fifo()
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("fit t.csv --model flowoct --depth 1 --solver highs --format mps -o s", "s.tree.json"),
+        ("fit t.csv --model flowoct --depth 1 --solver highs --format mps -o s", "s.run.json"),
+        ("tune t.csv --depths 1 --folds 2 -o m", "m.run.json"),
+        ("solve model.mps --solver highs", "model.run.json"),
+    ],
+)
+def test_a_folder_with_the_name_of_a_file_is_refused_before_the_work(words, name, work):
+    """It was noticed after the search, whose result was lost."""
+    assert odtc(*"build t.csv --model flowoct --depth 1 -o model".split(), folder=work).code == 0
+    (work / name).unlink(missing_ok=True)
+    (work / name).mkdir()
+    before = contents(work)
+    assert f"cannot write '{name}': it is a folder" in refused(odtc(*words.split(), folder=work)).split("error:")[-1]
+    assert contents(work) == before and not list(work.glob("*.fits"))
+
+
 def test_finished_tasks_are_not_kept_or_deleted_behind_a_link(work):
     (work / "folder" / "precious.json").write_text("{}")
     for name, words in {

@@ -92,6 +92,8 @@ def solve(
     solver = solving.choose_solver(how)
     console.say(*solver.notes)
     require_writable(target, model_file, start, f"{stem_of(model_file)}{SUFFIX}")
+    if target.suffix == ".sol":
+        require_writable(target.with_suffix(".run.json"), model_file, start)
     opened = files_of_models.open_model(model_file, start, portfolio_members.solver_names(how.named_solver))
     solution, written = _solve_and_write(opened, how, solver, model_file, target)
     sense = "maximize" if opened.model.maximised else "minimize"
