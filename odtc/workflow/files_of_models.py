@@ -1,5 +1,6 @@
 """Write the files of a model and of its solution, and open them again in a later command."""
 
+import contextlib
 import hashlib
 import json
 import zlib
@@ -189,12 +190,13 @@ def write_solution(model: Model, solution: Solution, options: Options, path, sta
     path, solution = Path(path), in_own_sense(model, solution)
     model = replace(model, c=-model.c, offset=-model.offset) if model.maximised else model
     files = []
-    with together(stem_of(path)):
+    # Next to a pipe or a device that the user names, no record is written, so there is nothing to write together.
+    with together(stem_of(path)) if path.suffix == ".sol" else contextlib.nullcontext():
         if solution.has_solution:
             files.append(write_point(model, solution.x, path, "highs", solution.termination))
         elif path.is_file():
             remove(path)
-        if path.suffix == ".sol":  # no record is written next to a pipe or a device
+        if path.suffix == ".sol":
             files.append(write_run(solution, options, files[0] if files else None, path.with_suffix(""), start))
     return files
 
