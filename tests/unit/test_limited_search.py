@@ -44,6 +44,44 @@ def test_the_best_tree_is_that_of_the_search_by_multipliers(seed, monkeypatch):
     assert found.certificate is None and "the only proof" in found.uncertified
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_the_best_tree_of_few_columns_is_that_of_the_search_by_multipliers(seed, monkeypatch):
+    drawn = draw(seed, wide=True)
+    texts = [*map(str, drawn.constraints), f"features <= {1 + seed % 2}"]
+    if seed % 3 == 0:
+        texts.append(f"branch_nodes <= {2 + seed % 5}")
+    parsed = pipeline.pose(drawn.encoded.dataset, "dpflow", drawn.topology.depth, constraints=tuple(texts))
+    problem = replace(parsed, encoded=parsed.encoded, params=drawn.params)
+    expected = constrained.search(problem)
+    monkeypatch.setattr(engines, "MOST_TESTS", 0)
+    monkeypatch.setattr(limited_search, "MANY", 0)
+    assert limited_search.searches(problem)
+    found = dpflow.search(problem, None, said)
+    assert found.proved and found.heap is not None and not broken(problem, found.heap)
+    assert objective(problem, found.heap) == pytest.approx(objective(problem, expected.heap), abs=1e-12)
+    assert found.bound == pytest.approx(objective(problem, found.heap), abs=1e-9)
+
+
+@pytest.mark.parametrize("looks", [3, 10, 30, 100, 300])
+def test_an_interrupted_search_of_few_columns_has_a_true_bound(looks, monkeypatch):
+    problem = pipeline.pose(wide_table(30, 30), "dpflow", 3, constraints=("features <= 3",))
+    monkeypatch.setattr(limited_search, "MANY", 0)
+    monkeypatch.setattr(engines, "MOST_TESTS", 0)
+    best, left = limited_search.search(problem, None, said), iter(range(looks))
+
+    def interrupted():
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(deadline, "check", interrupted)
+    try:
+        found = limited_search.search(problem, None, said)
+    except KeyboardInterrupt:
+        return
+    assert found.bound <= best.bound + 1e-9
+    assert found.heap is None or objective(problem, found.heap) >= best.bound - 1e-9
+
+
 def wide_table(rows=14, columns=300):
     """More splits than a search looks at all of, on so few rows that each tree can be tried."""
     rng = np.random.default_rng(3)
@@ -54,7 +92,7 @@ def wide_table(rows=14, columns=300):
 
 def test_many_splits_are_searched_without_multipliers():
     problem = pipeline.pose(wide_table(), "dpflow", 3, constraints=("leaves <= 4", "leaf_rows >= 2"))
-    assert dpflow.engine(problem).endswith("few branch nodes")
+    assert dpflow.engine(problem).endswith("few branch nodes or columns")
     found = dpflow.search(problem, None, said)
     assert found.proved and found.heap.n_branch_nodes <= 3 and not broken(problem, found.heap)
 

@@ -186,14 +186,14 @@ class RankSearch:
         finally:
             self.cost_first = False
 
-    def bound(self, height: int, need: int) -> Known:
+    def bound(self, height: Shape, need: int) -> Known:
         """Raise the lower bound on trees of this height for all entries to `need`, or to the cost of the best tree,
         without looking for better trees. A `need` below the best tree is rounded down to a whole cost, without branch
         nodes."""
         if need < self.known(height).upper:
             need = need // self.ranked.scale * self.ranked.scale
         self.raising = True
-        far = height > 3 and need <= AIM * self.known(height).upper
+        far = levels(height) > 3 and need <= AIM * self.known(height).upper
         self.fall = self.known(3).upper / max(1, self.known(2).upper) if far else 0.0
         try:
             return self.solve(height, need, cost_first=True)

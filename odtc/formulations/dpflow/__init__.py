@@ -56,7 +56,7 @@ PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discre
 _BY_SUMS = "a search over all cuts for leaves that predict numbers"
 _MEDIANS = "a search over sorted rows for leaves that predict medians"
 _THRESHOLDS = "a search over all trees of these splits"
-_FEW_NODES = "a search over all trees of these splits with few branch nodes"
+_SMALL_TREES = "a search over all trees of these splits with few branch nodes or columns"
 _CONSTRAINED = "a search over the trees that satisfy the constraints"
 _COMPARED = "an exact comparison of all trees that satisfy the constraints"
 ANY_COST = True
@@ -231,8 +231,8 @@ def engine(problem: Problem) -> str:
             return _MEDIANS
     if threshold_search.searches(problem):
         return _THRESHOLDS
-    if _limits_nodes(problem):
-        return _FEW_NODES
+    if _limits_size(problem):
+        return _SMALL_TREES
     if _under_constraints(problem):
         return _CONSTRAINED
     return _COMPARED if _all_compared(problem) else ""
@@ -245,8 +245,9 @@ def uncertified(problem: Problem) -> str:
     return _by_sums().uncertified(problem)
 
 
-def _limits_nodes(problem: Problem) -> bool:
-    """Return whether the search over thresholds supports the constraints of a problem, which limit its branch nodes."""
+def _limits_size(problem: Problem) -> bool:
+    """Return whether the search over thresholds supports the constraints of a problem, which limit the size of its
+    trees."""
     if not problem.constraints:
         return False
     from odtc.formulations.dpflow import limited_search
@@ -291,12 +292,13 @@ def _search(problem: Problem, start: HeapTree | None, progress, floor: float) ->
     by = engine(problem)
     if by in (_BY_SUMS, _MEDIANS):
         return _by_sums().search(problem, start, progress)
-    if by == _FEW_NODES:
+    if by == _SMALL_TREES:
         from odtc.formulations.dpflow import limited_search
 
         found = limited_search.search(problem, start, progress)
         if found.proved or found.interrupted or deadline.is_over() or not _under_constraints(problem):
-            return found
+            known = so_far(problem) if found.heap is None else None
+            return found if known is None else replace(found, heap=known.heap)
         start, floor, by = found.heap, max(floor, found.bound), _CONSTRAINED
     if by == _CONSTRAINED:
         return _constrained().search_by_schedule(problem, start, progress, floor)

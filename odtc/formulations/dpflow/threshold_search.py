@@ -24,6 +24,7 @@ from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
 from odtc.base.whole_numbers import MAX_EXACT
+from odtc.data.threshold_scales import Scales
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow.forms import beyond_rows, is_plain
 from odtc.formulations.dpflow.searched import REPORT_SECONDS, Fewest, Searched
@@ -103,15 +104,29 @@ class ThresholdSearch:
     problem : Problem
     start : HeapTree or None, a tree that is known
     tell : called with (bound, objective, phase as text) now and then
+    among : int (some ordered features,), those that a tree may use; None for all
+    scales : Scales of the encoding, if they are known
     """
 
     def __init__(
-        self, problem: Problem, start: HeapTree | None = None, tell: Callable[[float, float, str], None] | None = None
+        self,
+        problem: Problem,
+        start: HeapTree | None = None,
+        tell: Callable[[float, float, str], None] | None = None,
+        among: np.ndarray | None = None,
+        scales: Scales | None = None,
     ):
         self.problem, self.start, self.tell = problem, start, tell
         self.costs = search_costs(problem)
-        keep = self.costs.parts is not None  # rounded costs of 0 may be more
-        splits = RankedSplits(problem.encoded, self.costs.price, least_rows(problem), self.costs.loss, keep)
+        splits = RankedSplits(
+            problem.encoded,
+            self.costs.price,
+            least_rows(problem),
+            self.costs.loss,
+            keep=self.costs.parts is not None,  # rounded costs of 0 may be more
+            among=among,
+            scales=scales,
+        )
         self.scales = splits.scales
         self.began = self.told = time.monotonic()
         self.shape: Shape = problem.topology.depth  # of the trees that are sought
