@@ -26,6 +26,7 @@ from odtc.base.whole_numbers import MAX_DIFFERENCE
 FINEST = 26  # fractional bits of a multiplier in the finest scale
 COARSEST = 0  # fractional bits of a multiplier in the coarsest scale
 MOST_CELLS = 2**26  # maximum number of outcomes (rows times splits) that are stored as one table
+COMPARED = 2**22  # maximum number of pairs of sets that are compared at once
 BOX = 60.0  # limit of a multiplier: the largest use of one row costs at most this many times the largest row cost
 
 
@@ -201,20 +202,31 @@ def padded(split: np.ndarray, label: np.ndarray, depth: int) -> tuple[np.ndarray
     return np.concatenate([split, fill]).astype(np.int32), np.concatenate([label, fill]).astype(np.int32)
 
 
+def largest_sets(sets: np.ndarray) -> np.ndarray:
+    """Return the different sets, bool (sets, columns), without those that are parts of others."""
+    sets = np.unique(sets, axis=0)
+    size, part = sets.sum(axis=1), np.zeros(len(sets), bool)
+    for few in np.unique(size)[:-1].tolist():  # a set of the largest size is no part of another one
+        larger = sets[size > few].T.astype(np.float32)
+        for at in np.array_split(
+            np.flatnonzero(size == few), 1 + np.count_nonzero(size == few) * len(sets) // COMPARED
+        ):
+            part[at] = (sets[at].astype(np.float32) @ larger == few).any(axis=1)
+    return sets[~part]
+
+
 def only(problem: ConstrainedProblem, splits: np.ndarray, roots=None) -> ConstrainedProblem:
     """Return the problem with only these splits, and only these roots."""
     allowed = problem.allowed[:, splits].copy()
     if roots is not None:
         allowed[0] &= np.isin(splits, roots)
     columns, column = np.unique(problem.column[splits], return_inverse=True)
-    subsets = np.unique(problem.subsets[:, columns], axis=0)
-    inside = (subsets[:, None, :] <= subsets[None, :, :]).all(axis=2) & ~np.eye(len(subsets), dtype=bool)
     accepts = problem.accepts
     return with_splits(
         problem,
         X=problem.X[:, splits],
         column=column.reshape(-1),
-        subsets=subsets[~inside.any(axis=1)],
+        subsets=largest_sets(problem.subsets[:, columns]),
         allowed=allowed,
         below=None if problem.below is None else problem.below[np.ix_(splits, splits)],
         accepts=None if accepts is None else lambda split, label: accepts(named(split, splits), label),

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, cost_of, keeps
+from odtc.algorithms.constrained import constrained_problem
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, cost_of, keeps, largest_sets
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Stopped, search
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
 from odtc.algorithms.constrained.trace_tree import trace
@@ -113,3 +114,14 @@ def test_a_problem_that_is_made_of_another_has_the_same_conditions():
     first = ConstrainedProblem(X=problem.X[:, :2], cost=problem.cost, depth=3, allowed=allowed)
     again = replace(replace(first, cost=first.cost * 2), branch_cost=1)
     assert len(first.measures) == 1 and len(again.measures) == 1 and len(again.least) == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_largest_sets_are_no_parts_of_others(seed, monkeypatch):
+    monkeypatch.setattr(constrained_problem, "COMPARED", 40)
+    random = np.random.default_rng(seed)
+    sets = random.random((random.integers(1, 40), random.integers(1, 7))) < random.random()
+    given = {frozenset(np.flatnonzero(one).tolist()) for one in sets}
+    found = [frozenset(np.flatnonzero(one).tolist()) for one in largest_sets(sets)]
+    assert len(found) == len(set(found))
+    assert set(found) == {one for one in given if not any(one < other for other in given)}

@@ -132,6 +132,8 @@ class BoundByRaisedPrices:
             goal = self._goal(max(one.floor, self._whole.floor), upper)
             if not (self._step(one, told, goal) or self._close(one)):
                 break
+            if one.floor >= upper:  # it is not searched again, and thousands of searches would take gigabytes
+                one.search = None
             heapreplace(queue, (one.floor, place, number))
             self._raise(queue[0][0], tell)
         return self.floor
