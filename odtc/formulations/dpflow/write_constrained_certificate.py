@@ -274,8 +274,8 @@ def only_proof(problem: Problem, apart: list[int] | None = None) -> str:
             f"({option('encoding', 'auto:bins=8')})"
         )
     return (
-        f"{alone}: it did not store multipliers for every case; {command('certify')} searches again and writes a "
-        "certificate"
+        f"{alone}: it did not store multipliers for every case; {command('certify')} searches again, which may take "
+        "much longer, and writes a certificate"
     )
 
 
