@@ -93,6 +93,7 @@ def wide_table(rows=14, columns=300):
 def test_many_splits_are_searched_without_multipliers():
     problem = pipeline.pose(wide_table(), "dpflow", 3, constraints=("leaves <= 4", "leaf_rows >= 2"))
     assert dpflow.engine(problem).endswith("few branch nodes or columns")
+    assert "the only proof" in dpflow.uncertified(problem)
     found = dpflow.search(problem, None, said)
     assert found.proved and found.heap.n_branch_nodes <= 3 and not broken(problem, found.heap)
 

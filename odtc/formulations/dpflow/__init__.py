@@ -240,9 +240,12 @@ def engine(problem: Problem) -> str:
 
 def uncertified(problem: Problem) -> str:
     """Return why the search of a problem makes no certificate; "" if it makes one."""
-    if engine(problem) not in (_BY_SUMS, _MEDIANS):
-        return ""
-    return _by_sums().uncertified(problem)
+    by = engine(problem)
+    if by == _SMALL_TREES:
+        from odtc.formulations.dpflow import limited_search
+
+        return limited_search.only_proof(problem)
+    return _by_sums().uncertified(problem) if by in (_BY_SUMS, _MEDIANS) else ""
 
 
 def _limits_size(problem: Problem) -> bool:

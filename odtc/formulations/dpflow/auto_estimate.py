@@ -12,7 +12,7 @@ from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.threshold_scales import Scales
 from odtc.errors import TimeLimitReached
-from odtc.formulations.dpflow import constrained, path_constraints, size_estimate
+from odtc.formulations.dpflow import constrained, limited_search, path_constraints, size_estimate
 from odtc.formulations.dpflow.forms import ROWS, answering, form, intervals, kinds, states
 from odtc.formulations.dpflow.program import folded_levels
 from odtc.problem.constraints.kind import CONSTRAINTS, Knows
@@ -29,6 +29,12 @@ def estimate(sizes: Sizes) -> Estimate:
     thresholds. If a tree is fitted under constraints, dpflow's own search counts unless it is too long."""
     if sizes.fitting and sizes.constraints:
         sums = engines.sums(sizes.n_candidate_splits, sizes.depth)
+        if sums > engines.MOST_SUMS and limited_search.limits_size(sizes.constraints, sizes.depth):
+            splits = count_of(sizes.n_candidate_splits, "split")
+            words = (
+                f"searches the small trees of these {splits}, and has the best tree so far and a bound at every moment"
+            )
+            return Estimate(True, words, sums)
         if sizes.encoded is not None and sums > engines.MOST_SUMS:
             if constrained.can_search(sizes.encoded, sizes.depth):
                 words = f"searches the {count_of(sizes.n_candidate_splits, 'split')}, or some of them, for a good tree"

@@ -6,7 +6,7 @@ without u1, with u1 and without u2, with both and without u3, … and, once K co
 is searched over its columns in the same way, so that few sets of K columns are searched one by one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import comb
 
@@ -44,15 +44,22 @@ def searches(problem: Problem) -> bool:
     """Return whether this search supports a problem: constraints that limit nothing but branch nodes, columns and the
     rows of leaves, over so many splits that the search under constraints, whose multipliers are a certificate, looks
     at some of them only."""
-    names = {given.name for given in problem.constraints}
-    if not is_plain(problem) or not names & {*COUNTING, COLUMNS} or names - {*ROWS, *COUNTING, COLUMNS}:
+    names = tuple(given.name for given in problem.constraints)
+    if not is_plain(problem) or not limits_size(names, levels(_shape(problem))):
         return False
-    if COLUMNS in names and (levels(_shape(problem)) > LEVELS or _n_sets(problem) < MANY):
+    if COLUMNS in names and _n_sets(problem) < MANY:
         return False
     splits, depth = problem.encoded.n_candidate_splits, problem.topology.depth
     if splits <= engines.MOST_TESTS and engines.sums(splits, depth) <= engines.MOST_SUMS:
         return False
     return search_costs(problem).parts is None
+
+
+def limits_size(names: Sequence[str], depth: int) -> bool:
+    """Return whether constraints of these kinds limit nothing but the size of trees of this depth, so that this search
+    supports them over very many splits."""
+    size = {*COUNTING, COLUMNS} & set(names)
+    return bool(size) and set(names) <= {*ROWS, *size} and (COLUMNS not in size or depth <= LEVELS)
 
 
 def _shape(problem: Problem):
