@@ -62,6 +62,15 @@ def test_the_best_tree_of_few_columns_is_that_of_the_search_by_multipliers(seed,
     assert found.bound == pytest.approx(objective(problem, found.heap), abs=1e-9)
 
 
+def test_the_bound_of_all_columns_remains_if_the_time_ends_soon(monkeypatch):
+    """Also of a first search that did not end."""
+    problem = pipeline.pose(wide_table(60, 30), "dpflow", 3, constraints=("features <= 3",))
+    monkeypatch.setattr(limited_search, "MANY", 0)
+    of_all = replace(limited_search.LimitedSearch(problem).run(), bound=1.0, proved=False, interrupted=True)
+    monkeypatch.setattr(limited_search.LimitedSearch, "run", lambda self: of_all)
+    assert limited_search.search(problem, None, said).bound == 1.0
+
+
 @pytest.mark.parametrize("looks", [3, 10, 30, 100, 300])
 def test_an_interrupted_search_of_few_columns_has_a_true_bound(looks, monkeypatch):
     problem = pipeline.pose(wide_table(30, 30), "dpflow", 3, constraints=("features <= 3",))

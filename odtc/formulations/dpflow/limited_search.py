@@ -52,7 +52,8 @@ def searches(problem: Problem) -> bool:
     splits, depth = problem.encoded.n_candidate_splits, problem.topology.depth
     if splits <= engines.MOST_TESTS and engines.sums(splits, depth) <= engines.MOST_SUMS:
         return False
-    return search_costs(problem).parts is None
+    costs = search_costs(problem)
+    return costs.exact and costs.parts is None
 
 
 def limits_size(names: Sequence[str], depth: int) -> bool:
@@ -175,13 +176,15 @@ class ColumnSets:
         """Search all parts, or until the deadline of this context."""
         found = LimitedSearch(self.problem, self.best, self._tell, scales=self._scales).run()  # the bound of all trees
         while not found.interrupted and not deadline.is_over():
-            self._close(self._parts.pop(), found)
+            if not self._close(found):
+                break
             self._parts = [part for part in self._parts if part.floor < self._upper]
             if not self._parts:
                 heap, bound = self.best, self._upper
                 return Searched(heap, bound, False, 0, 1, proved=True, uncertified=only_proof(self.problem))
             found = self._searched(self._parts[-1], any_better=len(self._parts[-1].allowed) > self.most)
-        bound = min([self._upper, *(part.floor for part in self._parts)])
+        floors = [part.floor for part in self._parts[:-1]]
+        bound = min([self._upper, max(self._parts[-1].floor, found.bound), *floors])
         left = f"{count_of(len(self._parts), 'part')} of the sets of columns left"
         return Searched(self.best, bound, False, 1, 1, left, interrupted=found.interrupted)
 
@@ -199,16 +202,18 @@ class ColumnSets:
 
         return LimitedSearch(self.problem, self.best, tell, among, self._scales, any_better).run()
 
-    def _close(self, part: Part, found: Searched) -> None:
-        """Divide a part whose search is `found` by the columns of its tree, unless no tree of it costs less than the
-        best one; a tree of few columns is the best one."""
-        used = self._used(found.heap)
-        if objective(self.problem, found.heap) >= self._upper:
-            return
-        if len(used) <= self.most:
+    def _close(self, found: Searched) -> bool:
+        """Take out the last part, whose search is `found`, if it is proved that no tree of it costs less than the best
+        one, and otherwise divide it by the columns of its tree; a tree of few columns is the best one. Return whether
+        the search allows one of these."""
+        used, is_better = self._used(found.heap), objective(self.problem, found.heap) < self._upper
+        if not (found.proved or is_better):
+            return False
+        part = self._parts.pop()
+        if is_better and len(used) <= self.most:
             self.best = found.heap
-            if found.proved:
-                return
+        if found.proved and (not is_better or len(used) <= self.most):
+            return True
         required, parts = part.required, []
         floor = max(part.floor, found.bound)
         for column in used:
@@ -217,6 +222,7 @@ class ColumnSets:
                 required = required | {column}
         parts.append(Part(required, required if len(required) == self.most else part.allowed, floor))
         self._parts += parts
+        return True
 
     def _used(self, heap: HeapTree) -> list[int]:
         """Return the columns of a tree, the first split's column first."""
