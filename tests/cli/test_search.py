@@ -105,7 +105,7 @@ def test_least_rows_of_leaves_over_many_thresholds_are_searched_by_ranks(tmp_pat
 def test_ctrl_c_hands_in_what_is_known(wide):
     begins = (
         "from odtc.formulations.dpflow import threshold_search as t; run = t.ThresholdSearch._phases; "
-        "t.ThresholdSearch._phases = lambda self, depth: (open('begun', 'w').close(), run(self, depth)); "
+        "t.ThresholdSearch._phases = lambda self: (open('begun', 'w').close(), run(self)); "
     )
     words = hearing("fit", "wide.csv", "--depth", 4, "-o", "m", "--json", first=begins)
     said = signalled(words, wide, (wide / "begun").exists, rest=1)

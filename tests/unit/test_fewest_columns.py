@@ -61,7 +61,7 @@ def counted_afterwards(problem, monkeypatch):
         plain.setattr(threshold_search.ThresholdSearch, "_can_count", lambda search, ranked: False)
         search = threshold_search.ThresholdSearch(problem)
     assert search.search.solve(problem.topology.depth).exact and search.ranked.scale == 1
-    return search.smallest(search._best(problem.topology.depth)[0], search._exact_bound, None)
+    return search.smallest(search._best()[0], search._exact_bound, None)
 
 
 @pytest.mark.parametrize("seed", range(40))
