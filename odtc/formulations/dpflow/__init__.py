@@ -125,6 +125,12 @@ def _constrained() -> ModuleType:
     return constrained
 
 
+def _limited() -> ModuleType:
+    from odtc.formulations.dpflow import limited_search
+
+    return limited_search
+
+
 def _by_sums() -> ModuleType:
     from odtc.formulations.dpflow import search_by_sums
 
@@ -242,20 +248,14 @@ def uncertified(problem: Problem) -> str:
     """Return why the search of a problem makes no certificate; "" if it makes one."""
     by = engine(problem)
     if by == _SMALL_TREES:
-        from odtc.formulations.dpflow import limited_search
-
-        return limited_search.only_proof(problem)
+        return _limited().only_proof(problem)
     return _by_sums().uncertified(problem) if by in (_BY_SUMS, _MEDIANS) else ""
 
 
 def _limits_size(problem: Problem) -> bool:
     """Return whether the search over thresholds supports the constraints of a problem, which limit the size of its
     trees."""
-    if not problem.constraints:
-        return False
-    from odtc.formulations.dpflow import limited_search
-
-    return limited_search.searches(problem)
+    return bool(problem.constraints) and bool(_limited().searches(problem))
 
 
 def _by_moments(problem: Problem) -> bool:
@@ -296,9 +296,7 @@ def _search(problem: Problem, start: HeapTree | None, progress, floor: float) ->
     if by in (_BY_SUMS, _MEDIANS):
         return _by_sums().search(problem, start, progress)
     if by == _SMALL_TREES:
-        from odtc.formulations.dpflow import limited_search
-
-        found = limited_search.search(problem, start, progress)
+        found = _limited().search(problem, start, progress)
         if found.proved or found.interrupted or deadline.is_over() or not _under_constraints(problem):
             known = so_far(problem) if found.heap is None else None
             return found if known is None else replace(found, heap=known.heap)
